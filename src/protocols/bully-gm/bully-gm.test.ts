@@ -18,25 +18,28 @@ const verdictOf = (report: ReturnType<typeof run>, name: string) =>
   report.specs.find((spec) => spec.name === name)?.verdict
 
 describe("Garcia-Molina's bully", () => {
-  it.each([3, 4, 5, 8])('N = %i: 6(N-2)+1 messages when the second highest detects the crash', (n) => {
-    const report = run(n, {
-      initial: { leader: n },
-      events: [
-        { atMs: 0, crash: n },
-        { atMs: 1, command: { node: n - 1, do: 'election' } },
-      ],
-    })
-    expect(report.messages.total).toBe(6 * (n - 2) + 1)
-    expect(report.leaders).toEqual([n - 1])
-  })
+  it.each([3, 4, 5, 8])(
+    'sends 6(N-2)+1 messages when the second highest of N = %i nodes detects the crash',
+    (n) => {
+      const report = run(n, {
+        initial: { leader: n },
+        events: [
+          { atMs: 0, crash: n },
+          { atMs: 1, command: { node: n - 1, do: 'election' } },
+        ],
+      })
+      expect(report.messages.total).toBe(6 * (n - 2) + 1)
+      expect(report.leaders).toEqual([n - 1])
+    },
+  )
 
-  it('elects the highest at boot and keeps both assertions', () => {
+  it('elects the highest node at boot, and both assertions hold', () => {
     const report = run(5, { options: { timeoutMs: 30, periodMs: 300 } })
     expect(report.leaders).toEqual([5])
     expect([verdictOf(report, 'assertion-1'), verdictOf(report, 'assertion-2')]).toEqual(['held', 'held'])
   })
 
-  it('keeps Assertion 1 through the crossing of a deposed and a restarted coordinator, at every instant of it', () => {
+  it('keeps Assertion 1 when halts of a deposed and of a restarted coordinator cross, at any time', () => {
     for (let recoverMs = 100; recoverMs < 400; recoverMs += sized(4.5, 1.5)) {
       const report = run(3, {
         initial: { leader: 3 },
@@ -53,14 +56,14 @@ describe("Garcia-Molina's bully", () => {
     }
   })
 
-  it('must ignore a halt that crossed with that of a higher process, as every interleaving shows', () => {
+  it('must ignore a halt that crossed with the halt of a higher node, in every interleaving', () => {
     const misread = exploring('bully-gm', 3, { options: { misreading: 'obey-last-halt' } })
     expect(misread.counterexample).toMatchObject({ spec: 'assertion-1', why: '1 has coordinator 2, 3 has 3' })
     expect(misread.counterexample?.steps).toHaveLength(14)
     expect(exploring('bully-gm', 3)).toMatchObject({ complete: true, counterexample: null, states: 1388 })
   })
 
-  it('breaks Assertion 1 when delays exceed what its timeout allows for', () => {
+  it('violates Assertion 1 when delays exceed T/2', () => {
     const seeds = ids(sized(20, 60))
     const verdicts = seeds.map((seed) =>
       verdictOf(
@@ -75,7 +78,7 @@ describe("Garcia-Molina's bully", () => {
     expect(verdicts.filter((verdict) => verdict === 'violated').length).toBeGreaterThan(seeds.length / 2)
   })
 
-  it('begins again when one of those that it has halted does not get ready', () => {
+  it('starts again when a halted node does not answer `ready`', () => {
     const report = run(3, {
       initial: { leader: 3 },
       network: { delayMs: 10 },
@@ -89,7 +92,7 @@ describe("Garcia-Molina's bully", () => {
     expect(report.leaders).toEqual([2])
   })
 
-  it('refuses a timeout that proves nothing', () => {
+  it('refuses a timeout below two delays', () => {
     expect(() => run(3, { network: { delayMs: 20 } })).toThrow(
       'options.timeoutMs: 30 is below 40, its least value here (two delays',
     )

@@ -10,7 +10,7 @@ export type Misreading = (typeof MISREADINGS)[number]
 const DEFECTS: { readonly [name in Misreading]: GmRules } = {
   none: RULES,
   /** A node obeys every halt, also one of a lower node that crossed with the halt of a higher node. */
-  'obey-last-halt': { obeysOver: () => true },
+  'obey-last-halt': { canOverride: () => true },
 }
 
 export function rulesWith(misreading: Misreading): GmRules {

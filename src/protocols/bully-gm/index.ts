@@ -16,7 +16,7 @@ function options() {
 
 export const bullyGmDefinition = define({
   name: 'bully-gm',
-  title: "Garcia-Molina's bully: halt everyone below, then appoint oneself, then hand out the work",
+  title: "Garcia-Molina's bully: halt all lower nodes, appoint oneself coordinator, then distribute the task",
   source: 'Garcia-Molina, Elections in a Distributed Computing System, IEEE ToC C-31(1), 1982',
   kinds: ['areYouUp', 'areYouNormal', 'halt', 'newCoordinator', 'ready', 'answer'],
   prefers: 'highest',

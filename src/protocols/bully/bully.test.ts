@@ -1,4 +1,4 @@
-/** The lecture sentence by sentence, its message counts, and what is wrong with it. */
+/** The lecture sentence by sentence, its message counts, and its errors. */
 import { describe, expect, it } from 'vitest'
 import { exploring, ids, simulate } from '../../../test/support/run.ts'
 import type { Definition, NodeId, PlainObject } from '../../core/index.ts'
@@ -21,7 +21,7 @@ const detect = (of: NodeId) => ({ type: 'command', command: { do: 'detect', of }
 const following = (leader: NodeId): BullyState => ({ ...FRESH, elected: leader })
 
 describe('the lecture, sentence by sentence', () => {
-  it('whoever detects the failure and is the highest left announces itself, without an election', () => {
+  it('announces itself without an election if it detects the failure and is the highest node left', () => {
     const { state, effects } = literal(3).step(following(4), detect(4), 0)
     expect(state.elected).toBe(3)
     expect(effects).toEqual([
@@ -31,9 +31,9 @@ describe('the lecture, sentence by sentence', () => {
     ])
   })
 
-  it('a lower process asks all higher ones and sets a timeout T', () => {
+  it('asks all higher nodes and sets a timeout T if it is not the highest', () => {
     const { state, effects } = literal(2).step(following(4), detect(4), 100)
-    expect(state).toEqual({ mode: 'waitAnswer', elected: null, dead: [4], told: false })
+    expect(state).toEqual({ mode: 'waitAnswer', elected: null, dead: [4], hasAnnounced: false })
     expect(effects).toEqual([
       { type: 'send', to: 3, body: ELECTION },
       { type: 'send', to: 4, body: ELECTION },
@@ -41,14 +41,14 @@ describe('the lecture, sentence by sentence', () => {
     ])
   })
 
-  it('no response within T: it takes the lead and tells all lower processes', () => {
+  it('becomes coordinator and notifies all lower nodes without an answer within T', () => {
     const waiting: BullyState = { ...FRESH, mode: 'waitAnswer' }
     const { state, effects } = literal(2).step(waiting, { type: 'timer', name: 'answer' }, 110)
     expect(state).toEqual({ ...FRESH, elected: 2 })
     expect(effects).toContainEqual({ type: 'send', to: 1, body: coordinator(2) })
   })
 
-  it("an answer: it sets a second timeout T'", () => {
+  it("sets a second timeout T' after an answer", () => {
     const waiting: BullyState = { ...FRESH, mode: 'waitAnswer' }
     const { state, effects } = literal(2).step(waiting, from(3, ANSWER), 105)
     expect(state.mode).toBe('waitCoordinator')
@@ -59,14 +59,14 @@ describe('the lecture, sentence by sentence', () => {
     expect(literal(2).step(state, from(4, ANSWER), 106)).toEqual({ state, effects: [] })
   })
 
-  it("no coordinator within T': it begins another election", () => {
+  it("starts another election without a coordinator within T'", () => {
     const waiting: BullyState = { ...FRESH, mode: 'waitCoordinator', dead: [4] }
     const { state, effects } = literal(2).step(waiting, { type: 'timer', name: 'coordinator' }, 200)
     expect(state).toEqual({ ...FRESH, mode: 'waitAnswer' })
     expect(effects.filter(({ type }) => type === 'send')).toHaveLength(2)
   })
 
-  it('an election message is answered, and begins another election if none is under way', () => {
+  it('answers an election message, and starts an election if none is in progress', () => {
     const { state, effects } = literal(2).step(following(4), from(1, ELECTION), 0)
     expect(state.mode).toBe('waitAnswer')
     expect(effects[0]).toEqual({ type: 'send', to: 1, body: ANSWER })
@@ -75,7 +75,7 @@ describe('the lecture, sentence by sentence', () => {
     ])
   })
 
-  it('a coordinator message sets electd', () => {
+  it('sets electd on a coordinator message', () => {
     const waiting: BullyState = { ...FRESH, mode: 'waitCoordinator' }
     const { state, effects } = literal(2).step(waiting, from(4, coordinator(4)), 0)
     expect(state).toEqual(following(4))
@@ -85,7 +85,7 @@ describe('the lecture, sentence by sentence', () => {
     ])
   })
 
-  it('a process that is inserted starts an election; the highest announces itself', () => {
+  it('starts an election when it is inserted; the highest node announces itself', () => {
     expect(
       literal(2)
         .start(null, 0)
@@ -96,8 +96,8 @@ describe('the lecture, sentence by sentence', () => {
 })
 
 describe('the repairs', () => {
-  it('R1: a sitting coordinator answers whoever asks, and nobody else', () => {
-    const leading: BullyState = { ...following(4), told: true }
+  it('R1: a coordinator answers only the node that asks', () => {
+    const leading: BullyState = { ...following(4), hasAnnounced: true }
     const { state, effects } = repaired(4).step(leading, from(2, ELECTION), 0)
     expect(state).toBe(leading)
     expect(effects).toEqual([
@@ -106,24 +106,24 @@ describe('the repairs', () => {
     ])
   })
 
-  it('R2: a lower process that thinks it leads is corrected, not followed', () => {
+  it('R2: a lower node that believes it leads is corrected, not followed', () => {
     const { state, effects } = repaired(3).step(following(4), from(2, coordinator(2)), 0)
     expect(state.elected).toBe(4)
     expect(effects).toEqual([{ type: 'send', to: 2, body: coordinator(4) }])
   })
 
-  it('R3: second-hand news of a dead coordinator is ignored; news from itself is not', () => {
+  it('R3: ignores second-hand news about a dead coordinator, but not news from itself', () => {
     const state: BullyState = { ...FRESH, mode: 'waitAnswer', dead: [4] }
     expect(repaired(1).step(state, from(3, coordinator(4)), 0).state.elected).toBeNull()
     expect(repaired(1).step(state, from(4, coordinator(4)), 0).state).toEqual(following(4))
   })
 
-  it('R4: whoever has told others passes changes on, and remembers so before it tells', () => {
+  it('R4: a node that has announced a leader announces changes, and persists that before it announces', () => {
     const announced = repaired(3).step({ ...following(4) }, detect(4), 0)
-    expect(announced.effects[0]).toEqual({ type: 'persist', stable: { told: true } })
+    expect(announced.effects[0]).toEqual({ type: 'persist', stable: { hasAnnounced: true } })
     const deposed = repaired(3).step(announced.state, from(4, coordinator(4)), 0)
     expect(deposed.effects).toContainEqual({ type: 'send', to: 1, body: coordinator(4) })
-    const reborn = repaired(3).start({ told: true }, 0)
+    const reborn = repaired(3).start({ hasAnnounced: true }, 0)
     expect(repaired(3).step(reborn.state, from(4, coordinator(4)), 0).effects).toContainEqual({
       type: 'send',
       to: 2,
@@ -131,8 +131,8 @@ describe('the repairs', () => {
     })
   })
 
-  it('R5: a coordinator that was wrong about a death tells a lower peer, and yields to a higher one', () => {
-    const leading: BullyState = { ...following(3), dead: [2, 4], told: true }
+  it('R5: a coordinator that was wrong about a failure corrects a lower peer, and yields to a higher one', () => {
+    const leading: BullyState = { ...following(3), dead: [2, 4], hasAnnounced: true }
     const lower = repaired(3).step(leading, { type: 'link', peer: 2, up: true }, 0)
     expect(lower.effects).toEqual([{ type: 'send', to: 2, body: coordinator(3) }])
     const higher = repaired(3).step(leading, { type: 'link', peer: 4, up: true }, 0)
@@ -155,7 +155,7 @@ function crashOfHighest(n: number, detectors: readonly NodeId[], options: PlainO
   })
 }
 
-describe('message counts, N counting the crashed one', () => {
+describe('message counts, where N includes the crashed node', () => {
   it.each([3, 4, 5, 6, 7, 8])('N = %i: best N-2, lowest detects N^2-N-1, all detect 2N^2-5N+2', (n) => {
     for (const form of [{ repaired: false }, { repaired: true }]) {
       const best = crashOfHighest(n, [n - 1], form)
@@ -169,15 +169,15 @@ describe('message counts, N counting the crashed one', () => {
     expect(all.messages.total).toBe(2 * n * n - 5 * n + 2)
   })
 
-  it('a sitting coordinator that does not repeat itself (R1) needs fewer when all detect at once', () => {
+  it('needs fewer messages when all detect at once, because a coordinator does not announce itself again (R1)', () => {
     const all = crashOfHighest(6, ids(5), { repaired: true })
     expect(all.messages.total).toBeLessThan(2 * 36 - 30 + 2)
     expect(all.leaders).toEqual([5])
   })
 })
 
-describe('what the explorer finds, with three processes, a crash and a recovery', () => {
-  it('to the letter: permanent disagreement after six events', () => {
+describe('what the explorer finds with three nodes, a crash and a recovery', () => {
+  it('literal: permanent disagreement after six events', () => {
     const { counterexample, complete } = exploring('bully', 3, { options: { repaired: false } })
     expect(complete).toBe(false)
     expect(counterexample).toMatchObject({ spec: 'agreement', why: '1 follows 2 but 2 follows 3' })
@@ -191,7 +191,7 @@ describe('what the explorer finds, with three processes, a crash and a recovery'
     ])
   })
 
-  it('repaired: nothing, completely searched, and a settled state stays within reach', () => {
+  it('repaired: no violation in a complete search, and a settled state stays reachable', () => {
     const report = exploring('bully', 3)
     expect(report).toMatchObject({
       complete: true,
@@ -204,7 +204,7 @@ describe('what the explorer finds, with three processes, a crash and a recovery'
     expect(report.goals.every(({ reached }) => reached)).toBe(true)
   })
 
-  it('repaired, two crashes and two recoveries: nothing', () => {
+  it('repaired, two crashes and two recoveries: no violation', () => {
     const budget = { crashes: 2, recoveries: 2, flips: 0, ticks: 0 }
     expect(exploring('bully', 3, { budget })).toMatchObject({
       complete: true,
@@ -215,11 +215,11 @@ describe('what the explorer finds, with three processes, a crash and a recovery'
     })
   })
 
-  it('repaired, but on links that do not keep their order: the passed-on news may be overtaken', () => {
+  it('repaired, but on unordered links: another message may overtake the correction', () => {
     expect(exploring('bully', 3, { order: 'any' }).counterexample?.spec).toBe('agreement')
   })
 
-  it('R4 must survive a crash: a process that forgets that it told others brings the disagreement back', () => {
+  it('R4 must survive a crash: without stable data the disagreement returns', () => {
     const forgetful: Definition = {
       ...bullyDefinition,
       create(identity, options) {

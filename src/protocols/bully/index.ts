@@ -23,7 +23,7 @@ function options() {
     repaired: z
       .boolean()
       .default(true)
-      .describe('with the rules that the lecture lacks; false: to the letter'),
+      .describe('with the rules that the lecture lacks; false: the literal form'),
     ...detectorOptions(),
   })
   return fields.superRefine(checkDetector)
@@ -35,7 +35,7 @@ function commands(nodes: readonly NodeId[]) {
   return z.strictObject({ do: z.literal('detect'), of: nodeAmong(nodes) })
 }
 
-/** Without a detector of its own: a perfect one reports the coordinator at some moment, and only if that is down. */
+/** With `detector: none` the world acts as a perfect detector: it reports a failed coordinator eventually. */
 function stimuli(state: BullyState, { self }: Identity, { detector }: Options): readonly Stimulus[] {
   if (detector !== 'none' || state.elected === null || state.elected === self) return []
   return [{ command: { do: 'detect', of: state.elected }, whenDown: state.elected, owed: true }]
@@ -43,7 +43,7 @@ function stimuli(state: BullyState, { self }: Identity, { detector }: Options): 
 
 export const bullyDefinition = define({
   name: 'bully',
-  title: 'the highest process that is left bullies the others into following it',
+  title: 'the highest node that is left bullies the others into following it',
   source: 'Franke, Distributed Systems, lecture 11 (Edinburgh 2006); after Garcia-Molina 1982',
   kinds: ['election', 'answer', 'coordinator'],
   linkKinds: [HEARTBEAT],
@@ -64,7 +64,7 @@ export const bullyDefinition = define({
   },
   stimuli,
   settlesWithin(chosen, maxDelay) {
-    // A crash is noticed, an election runs, and its winner may die unnoticed once more before it announces.
+    // A crash is detected and an election runs. Its winner may crash before it announces itself: one more election.
     const election = microsOf(chosen.answerTimeoutMs + chosen.coordinatorTimeoutMs) + 4 * maxDelay
     return noticedWithin(chosen, maxDelay) + 2 * election
   },

@@ -1,6 +1,6 @@
 import type { NodeId } from '../../core/index.ts'
 
-/** The lecture's three messages. `coordinator` names the coordinator, who need not be the one that sends it. */
+/** The lecture's three messages. `coordinator` names the coordinator, which need not be the sender. */
 export type BullyMessage =
   | { readonly kind: 'election' }
   | { readonly kind: 'answer' }
@@ -13,5 +13,5 @@ export function coordinator(id: NodeId): BullyMessage {
   return { kind: 'coordinator', id }
 }
 
-/** "The process `of` has failed": what a failure detector says, or a person in its place. */
+/** "Node `of` has failed": the report of a failure detector, or of a person. */
 export type BullyCommand = { readonly do: 'detect'; readonly of: NodeId }

@@ -5,18 +5,21 @@ describe('Gamma', () => {
   it.each([
     [2, 17],
     [3, 541],
-  ])('%i nodes: at most one leads, whoever wakes and in whatever order messages come', (n, states) => {
-    const report = exploring('gamma', n)
-    expect(report).toMatchObject({ complete: true, counterexample: null, states })
-    expect(report.goals).toMatchObject([{ name: 'elected', reached: true }])
-  })
+  ])(
+    'elects at most one of %i nodes, for every choice of candidates and every order of messages',
+    (n, states) => {
+      const report = exploring('gamma', n)
+      expect(report).toMatchObject({ complete: true, counterexample: null, states })
+      expect(report.goals).toMatchObject([{ name: 'elected', reached: true }])
+    },
+  )
 
-  it('needs "passive" to mean that a node which was woken stays what it is: otherwise two lead', () => {
+  it('elects two leaders if a node that was woken up by a message may become a candidate', () => {
     const { counterexample } = exploring('gamma', 3, { options: { passive: false } })
     expect(counterexample?.why).toBe('1 and 2 lead at the same time')
   })
 
-  it('the least of those that woke by themselves wins, and all know it', () => {
+  it('elects the least node that woke up by itself, and all nodes learn it', () => {
     const report = simulate({
       protocol: 'gamma',
       nodes: ids(5),

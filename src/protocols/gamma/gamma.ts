@@ -1,11 +1,11 @@
 /**
- * Protocol Gamma: election in a complete network without failures, from which the paper derives the others.
+ * Protocol Gamma: election in a complete network without failures. The paper derives its other protocols from it.
  *
- * Some nodes wake by themselves and become candidates; a candidate asks all others, and leads once all have accepted.
- * A candidate does not answer a larger one. All others are woken by a message and accept.
+ * Some nodes wake up by themselves and become candidates. A candidate asks all other nodes, and leads once all have
+ * accepted. A candidate does not answer a larger candidate. A node that is woken up by a message accepts.
  *
- * The text calls the others passive. That must mean that a node which a message has woken never becomes a candidate
- * afterwards: with `passive: false` it may, and then two nodes can lead.
+ * The text calls the other nodes passive. That must mean that a node that was woken up by a message never becomes a
+ * candidate afterwards. With `passive: false` it may, and then two nodes can lead.
  *
  * Source: M. Franceschetti, J. Bruck, A Leader Election Protocol for Fault Recovery in Asynchronous Fully-Connected
  * Networks, section 3.1, after Singh.
@@ -45,13 +45,13 @@ export function gamma(
 ): Protocol<GammaState, GammaMessage, GammaCommand> {
   const others = nodes.filter((id) => id !== self)
 
-  function wake(state: GammaState): GammaStep {
-    if (!mayWake(state, passive)) return { state, effects: NOTHING }
+  function becomeCandidate(state: GammaState): GammaStep {
+    if (!canWake(state, passive)) return { state, effects: NOTHING }
     if (others.length === 0) return { state: { ...state, mode: 'candidate', leader: self }, effects: NOTHING }
     return { state: { ...state, mode: 'candidate' }, effects: sendAll(others, { kind: 'candidate' }) }
   }
 
-  function onMessage(state: GammaState, from: NodeId, { kind }: GammaMessage): GammaStep {
+  function handleMessage(state: GammaState, from: NodeId, { kind }: GammaMessage): GammaStep {
     switch (kind) {
       case 'candidate': {
         if (state.mode === 'candidate' && compareIds(self, from) < 0) return { state, effects: NOTHING }
@@ -73,8 +73,8 @@ export function gamma(
   }
 
   function react(state: GammaState, input: Parameters<Protocol['step']>[1]): GammaStep {
-    if (input.type === 'message') return onMessage(state, input.from, input.body as GammaMessage)
-    return input.type === 'command' ? wake(state) : { state, effects: NOTHING }
+    if (input.type === 'message') return handleMessage(state, input.from, input.body as GammaMessage)
+    return input.type === 'command' ? becomeCandidate(state) : { state, effects: NOTHING }
   }
 
   return {
@@ -95,7 +95,7 @@ export function gamma(
   }
 }
 
-/** Whether a node may become a candidate by itself. */
-export function mayWake({ mode }: GammaState, passive: boolean): boolean {
+/** Whether a node may wake up by itself and become a candidate. */
+export function canWake({ mode }: GammaState, passive: boolean): boolean {
   return mode === 'asleep' || (!passive && mode === 'passive')
 }

@@ -7,39 +7,39 @@ function options(nodes: readonly NodeId[]) {
     policy: z
       .enum(['strict', 'soft'])
       .default('strict')
-      .describe('strict: only the higher invites; soft: as Garcia-Molina has it, which may never settle'),
-    checkPeriodMs: millisecondsOr(600, 'time between checks for other groups'),
-    timeoutPeriodMs: millisecondsOr(400, "time between a member's questions whether it still belongs"),
-    queryTimeoutMs: millisecondsOr(50, 'how long to wait for the answers to a question; two delays'),
+      .describe('strict: only the higher coordinator invites; soft: as in Garcia-Molina, may never settle'),
+    checkPeriodMs: millisecondsOr(600, 'interval of checks for other groups'),
+    timeoutPeriodMs: millisecondsOr(400, 'interval at which a member asks whether it is still in the group'),
+    queryTimeoutMs: millisecondsOr(50, 'how long to wait for answers to a question; at least two delays'),
     acceptWindowMs: millisecondsOr(
       100,
-      'how long an invitation stands; three delays, and one timeout for each resend but the first',
+      'how long an invitation is open; at least three delays, and one timeout per resend but the first',
     ),
-    acceptTimeoutMs: millisecondsOr(50, 'how long to wait for the answer to `accept`; two delays'),
-    readyTimeoutMs: millisecondsOr(50, 'how long to wait for the answer to `ready`; two delays'),
+    acceptTimeoutMs: millisecondsOr(50, 'how long to wait for the answer to `accept`; at least two delays'),
+    readyTimeoutMs: millisecondsOr(50, 'how long to wait for the answer to `ready`; at least two delays'),
     priorityDelayMs: momentMs()
       .default(20)
-      .describe('soft: waited for each place by which a higher coordinator ranks above'),
-    resends: z
-      .int()
+      .describe('soft: delay per rank between this coordinator and the highest that it found'),
+    resends: z.int().min(0).max(20).default(0).describe('how often accept, ready and areYouThere are resent'),
+    jitter: z
+      .number()
       .min(0)
-      .max(20)
-      .default(0)
-      .describe('how often accept, ready and areYouThere are repeated'),
-    jitter: z.number().min(0).max(0.9).default(0.2).describe('part of the check period by which it varies'),
+      .max(0.9)
+      .default(0.2)
+      .describe('fraction by which each check period is randomly longer or shorter'),
     checkPhaseMs: perNode(nodes, momentMs())
       .default({})
-      .describe('when the first check of some nodes is, after their start'),
+      .describe('per node: time of the first check after its start'),
     counter: z
       .enum(['stable', 'volatile'])
       .default('stable')
-      .describe('volatile: group numbers are forgotten in a crash, and used again'),
+      .describe('volatile: a crash resets the counter, so group numbers are used again'),
   })
 }
 
 export const invitationDefinition = define({
   name: 'invitation',
-  title: 'groups around coordinators that invite each other into larger ones',
+  title: 'groups around coordinators, which invite each other into larger groups',
   source: 'Garcia-Molina 1982; Stoller, Leader Election in Asynchronous Distributed Systems, 1999',
   kinds: [
     'areYouCoordinator',
@@ -92,7 +92,7 @@ export const invitationDefinition = define({
         option: 'checkPeriodMs',
         value: checkPeriodMs,
         least: 2 * queryTimeoutMs + acceptWindowMs + readyTimeoutMs,
-        because: 'what it must contain: two queryTimeoutMs, acceptWindowMs and readyTimeoutMs',
+        because: 'two queryTimeoutMs, acceptWindowMs and readyTimeoutMs, which it contains',
       },
     ]
   },
@@ -114,5 +114,8 @@ export const invitationDefinition = define({
   },
 })
 
-/** The longest chain of merges of the strict policy among so many nodes, as found by exhaustive search up to 5. */
+/**
+ * By the number of nodes: the longest chain of merges of the strict policy. Found by exhaustive search up to 5 nodes, not
+ * proved above.
+ */
 const LONGEST_CHAIN = [0, 0, 1, 2, 4, 7, 12, 16, 20]

@@ -30,7 +30,7 @@ function run(nodes: readonly NodeId[], options: PlainObject, more: PlainObject) 
 const violations = (report: ReturnType<typeof run>) =>
   report.specs.flatMap((spec) => (spec.verdict === 'violated' ? [[spec.name, spec.why]] : []))
 
-/** The stable 5-cycle of the notes, reached from boot by three link events. */
+/** A stable 5-cycle, reached from boot by three link events. */
 function fiveCycle(policy: string) {
   const slow = { ...QUICK, checkPeriodMs: 5000, timeoutPeriodMs: 200, priorityDelayMs: 20, policy }
   return run(
@@ -93,7 +93,7 @@ describe('the strict policy', () => {
     expect(report.leaders).toEqual([3, 5])
   })
 
-  it('settles between two nodes, whatever the phases of their checks', () => {
+  it('settles between two nodes for all phases of their checks', () => {
     for (let offset = 0; offset < 40; offset++) {
       const report = run([1, 2], { checkPhaseMs: { 1: 100, 2: 100 + offset * 2 } }, { untilMs: 20_000 })
       expect(violations(report)).toEqual([])
@@ -101,7 +101,7 @@ describe('the strict policy', () => {
     }
   })
 
-  it('splits with its network and merges again in one step', () => {
+  it('splits with a partition and merges again in one step', () => {
     const report = run(
       ids(8),
       { checkPhaseMs: { 4: 200, 8: 100 } },
@@ -165,59 +165,59 @@ describe("Stoller's three nodes", () => {
 })
 
 describe('the rules of the strict policy', () => {
-  const begin = (self: number) => {
+  const startNode = (self: number) => {
     const { options, create } = invitationDefinition
     const protocol = create({ self, nodes: [1, 2, 3] }, options([1, 2, 3]).parse({}))
     const { state } = protocol.start(null, 0)
-    const gets = (from: number, body: Message, before = state) =>
+    const receive = (from: number, body: Message, before = state) =>
       protocol.step(before, { type: 'message', from, body, receipt: null }, 0)
-    return { state, gets }
+    return { state, receive }
   }
-  const invited = (coordinator: number, counter: number): Message => {
+  const invitationOf = (coordinator: number, counter: number): Message => {
     return { kind: 'invitation', group: { coordinator, counter } }
   }
   /** Node 1 as a Normal member of group 2.2. */
   const member = () => {
-    const { gets } = begin(1)
+    const { receive } = startNode(1)
     const group = { coordinator: 2, counter: 2 }
-    const accepting = gets(2, invited(2, 2)).state
-    const accepted = gets(2, { kind: 'answer', to: 'accept', group, yes: true }, accepting).state
-    return { gets, state: gets(2, { kind: 'ready', group, d: 2 }, accepted).state }
+    const accepting = receive(2, invitationOf(2, 2)).state
+    const accepted = receive(2, { kind: 'answer', to: 'accept', group, yes: true }, accepting).state
+    return { receive, state: receive(2, { kind: 'ready', group, d: 2 }, accepted).state }
   }
 
-  it('a coordinator accepts from a higher one only', () => {
-    const { state, gets } = begin(2)
-    expect(gets(1, invited(1, 2))).toEqual({ state, effects: [] })
-    expect(gets(3, invited(3, 2)).state).toMatchObject({ status: 'Election' })
+  it('let a coordinator accept only from a higher coordinator', () => {
+    const { state, receive } = startNode(2)
+    expect(receive(1, invitationOf(1, 2))).toEqual({ state, effects: [] })
+    expect(receive(3, invitationOf(3, 2)).state).toMatchObject({ status: 'Election' })
   })
 
-  it('a member accepts only what its own coordinator passes on', () => {
-    const { state, gets } = member()
-    expect(gets(3, invited(3, 2), state)).toEqual({ state, effects: [] })
-    expect(gets(2, invited(3, 2), state).state).toMatchObject({ status: 'Election' })
+  it('let a member accept only invitations that its own coordinator forwards', () => {
+    const { state, receive } = member()
+    expect(receive(3, invitationOf(3, 2), state)).toEqual({ state, effects: [] })
+    expect(receive(2, invitationOf(3, 2), state).state).toMatchObject({ status: 'Election' })
   })
 
-  it('an invitation from before the last of the same coordinator is not accepted', () => {
-    const { state, gets } = member()
-    const alone = gets(
+  it('refuse an invitation that is not newer than the last of the same coordinator', () => {
+    const { state, receive } = member()
+    const alone = receive(
       2,
       { kind: 'replyThere', group: { coordinator: 2, counter: 2 }, yes: false },
       state,
     ).state
     expect(alone).toMatchObject({ group: { coordinator: 1 } })
-    expect(gets(2, invited(2, 2), alone)).toEqual({ state: alone, effects: [] })
-    expect(gets(2, invited(2, 3), alone).state).toMatchObject({ status: 'Election' })
+    expect(receive(2, invitationOf(2, 2), alone)).toEqual({ state: alone, effects: [] })
+    expect(receive(2, invitationOf(2, 3), alone).state).toMatchObject({ status: 'Election' })
   })
 
-  it('that one no longer belonged to a former group is no reason to leave this one', () => {
-    const { state, gets } = member()
+  it('ignore a "no" that concerns a former group', () => {
+    const { state, receive } = member()
     const former = { kind: 'replyThere', group: { coordinator: 2, counter: 1 }, yes: false }
-    expect(gets(2, former, state)).toEqual({ state, effects: [] })
+    expect(receive(2, former, state)).toEqual({ state, effects: [] })
   })
 })
 
 describe('a merge', () => {
-  it('takes the members of the invited along: their coordinator passes the invitation on', () => {
+  it('includes the members of an invited coordinator, which forwards the invitation', () => {
     const report = run(
       [1, 2, 3, 4],
       { checkPhaseMs: { 4: 100, 3: 500, 2: 200, 1: 550 } },
@@ -285,17 +285,17 @@ describe('group numbers', () => {
   })
 })
 
-describe('options that cannot work are refused, with both sides of the bound', () => {
+describe('the bounds of options', () => {
   it.each<[PlainObject, string]>([
     [{ acceptWindowMs: 29 }, 'options.acceptWindowMs: 29 is below 30, its least value here (three delays'],
     [{ acceptWindowMs: 60, resends: 2 }, 'options.acceptWindowMs: 60 is below 70'],
     [{ checkPeriodMs: 179 }, 'options.checkPeriodMs: 179 is below 180'],
     [{ queryTimeoutMs: 19 }, 'options.queryTimeoutMs: 19 is below 20'],
-  ])('%j', (options, message) => {
+  ])('refuse %j, and name both sides of the bound', (options, message) => {
     expect(() => run([1, 2], options, {})).toThrow(message)
   })
 
-  it('and those that meet it exactly are not, also where it is no binary fraction', () => {
+  it('accept exact values, also values that are not binary fractions', () => {
     const tight = { queryTimeoutMs: 0.2, acceptTimeoutMs: 0.2, readyTimeoutMs: 0.2, acceptWindowMs: 0.3 }
     const network = { delayMs: 0.1 }
     expect(() => run([1, 2], { ...tight, checkPeriodMs: 0.9 }, { network, untilMs: 10 })).not.toThrow()
@@ -303,7 +303,7 @@ describe('options that cannot work are refused, with both sides of the bound', (
     expect(() => run([1, 2], { ...tight, acceptWindowMs: 0.299 }, { network })).toThrow(least)
   })
 
-  it('a first check at once, and no wait for those of higher rank, are in bounds', () => {
+  it('accept a first check at once, and no delay for higher coordinators', () => {
     const report = run([1, 2], { policy: 'soft', priorityDelayMs: 0, checkPhaseMs: { 1: 0, 2: 300 } }, {})
     expect(report.leaders).toEqual([1])
   })

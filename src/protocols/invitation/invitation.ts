@@ -1,15 +1,16 @@
 /**
- * The Invitation Algorithm: groups around coordinators in a network that may split, lose and delay.
+ * The Invitation Algorithm: groups around coordinators, in a network that may partition, lose and delay messages.
  *
- * Every process begins as the coordinator of a group of its own. A coordinator asks now and then who else is one, and
- * invites those that say yes, and its own members, into a new group; an invited coordinator passes the invitation on
- * to its members. Who is invited accepts, waits to be counted, and is then told to get ready. A member asks its
- * coordinator now and then whether it still belongs; if not, or without an answer, it is a group of its own again.
+ * Every node starts as the coordinator of its own group. A coordinator periodically asks all nodes whether they are
+ * coordinators. It invites the coordinators that it finds, and its own members, into a new group. An invited coordinator
+ * forwards the invitation to its members. An invited node sends `accept`, waits for the answer, and then for `ready`. A
+ * member periodically asks its coordinator whether it is still in the group. After "no" or silence it forms its own group
+ * again.
  *
- * Two policies decide who invites whom. *Soft* (Garcia-Molina): whoever sees a higher coordinator waits a while, then
- * invites all the same. It may go round for ever. *Strict*: whoever sees a higher coordinator leaves it to that one,
- * a coordinator accepts only from a higher one, and a member only through its own coordinator. Every merge then makes
- * the set of coordinators smaller, read as a binary number, so there is an end (README.md).
+ * Two policies decide which node invites. *Soft* (Garcia-Molina): a coordinator that finds a higher coordinator waits,
+ * and then invites anyway. It may never settle (livelock). *Strict*: a coordinator that finds a higher coordinator leaves
+ * the invitation to it; a coordinator accepts only from a higher one, and a member only through its own coordinator.
+ * Then every merge decreases the set of coordinators, read as a binary number, so the algorithm ends (README.md).
  *
  * Sources: Garcia-Molina 1982; S. Stoller, Leader Election in Asynchronous Distributed Systems, 1999.
  */
@@ -49,9 +50,9 @@ export type InvitationTiming = {
   readonly readyTimeout: Micros
   readonly priorityDelay: Micros
   readonly resends: number
-  /** A part of the check period by which it is drawn longer or shorter, each time anew. */
+  /** The fraction by which each check period is randomly longer or shorter. */
   readonly jitter: number
-  /** When the first check is, after the start; null: drawn. */
+  /** The time of the first check after the start; null: random. */
   readonly checkPhase: Micros | null
   readonly stableCounter: boolean
 }
@@ -67,7 +68,7 @@ const WINDOW = 'accept window'
 const ACCEPT = 'accept'
 const READY = 'ready'
 const THERE = 'there'
-/** What runs only while a process is in the middle of something; all of it ends with a new group. */
+/** Timers of operations in progress. A new group stops them all. */
 const BUSY_TIMERS = [QUERY, PRIORITY, WINDOW, ACCEPT, READY, THERE]
 
 export function invitation(
@@ -78,14 +79,14 @@ export function invitation(
   const ranks = sortIds(nodes)
   const isStrict = timing.policy === 'strict'
 
-  const leads = (state: InvitationState): boolean => state.group.coordinator === self
+  const isCoordinator = (state: InvitationState): boolean => state.group.coordinator === self
 
-  /** A new group around this process, with nobody in it yet. */
-  function found(state: InvitationState, status: InvitationState['status']): InvitationStep {
+  /** Forms a new group with this node as coordinator and no other members yet. */
+  function formGroup(state: InvitationState, status: InvitationState['status']): InvitationStep {
     const counter = state.counter + 1
     const group: Group = { coordinator: self, counter }
     return {
-      state: change(idle(state), { status, group, up: [], d: self, counter }),
+      state: change(clearPending(state), { status, group, up: [], d: self, counter }),
       effects: [
         ...BUSY_TIMERS.map(stopTimer),
         ...(timing.stableCounter ? [persist({ counter })] : NOTHING),
@@ -94,13 +95,14 @@ export function invitation(
     }
   }
 
-  /** Alone again, and at work. */
-  function recovery(state: InvitationState): InvitationStep {
-    return found(state, 'Normal')
+  /** The texts' Recovery: the node forms its own group and is Normal. */
+  function recover(state: InvitationState): InvitationStep {
+    return formGroup(state, 'Normal')
   }
 
-  function check(state: InvitationState, now: Micros): InvitationStep {
-    const isBusy = state.status !== 'Normal' || !leads(state) || state.query !== null || state.found !== null
+  function startCheck(state: InvitationState, now: Micros): InvitationStep {
+    const isBusy =
+      state.status !== 'Normal' || !isCoordinator(state) || state.query !== null || state.found !== null
     if (isBusy) return unchanged(state)
     const queries = state.queries + 1
     return {
@@ -112,11 +114,12 @@ export function invitation(
     }
   }
 
-  /** The answers to a check are in. */
-  function onQueryEnd(state: InvitationState, now: Micros): InvitationStep {
+  /** The time for answers to a check is over. */
+  function handleQueryEnd(state: InvitationState, now: Micros): InvitationStep {
     const coordinators = state.query?.yes ?? []
     const idleAgain = change(state, { query: null })
-    if (state.status !== 'Normal' || !leads(state) || coordinators.length === 0) return unchanged(idleAgain)
+    if (state.status !== 'Normal' || !isCoordinator(state) || coordinators.length === 0)
+      return unchanged(idleAgain)
     const highest = sortIds(coordinators).at(-1) as NodeId
     if (compareIds(highest, self) < 0) return merge(idleAgain, coordinators, now)
     if (isStrict) return unchanged(idleAgain)
@@ -126,7 +129,7 @@ export function invitation(
 
   function merge(state: InvitationState, coordinators: readonly NodeId[], now: Micros): InvitationStep {
     const guests = sortIds(new Set([...coordinators, ...state.up]))
-    const founded = found(state, 'Election')
+    const founded = formGroup(state, 'Election')
     const { group } = founded.state
     return {
       state: founded.state,
@@ -138,16 +141,16 @@ export function invitation(
     }
   }
 
-  function onInvitation(state: InvitationState, from: NodeId, group: Group, now: Micros): InvitationStep {
+  function handleInvitation(state: InvitationState, from: NodeId, group: Group, now: Micros): InvitationStep {
     if (state.status !== 'Normal' || group.coordinator === self || !isWelcome(state, from, group)) {
       return unchanged(state)
     }
-    const forwarded = leads(state)
+    const forwarded = isCoordinator(state)
       ? sendAll<InvitationMessage>(state.up, { kind: 'invitation', group })
       : NOTHING
     const seen = isStrict ? withSeen(state.seen, group) : state.seen
     return {
-      state: change(idle(state), { status: 'Election', group, up: [], seen }),
+      state: change(clearPending(state), { status: 'Election', group, up: [], seen }),
       effects: [
         ...BUSY_TIMERS.map(stopTimer),
         ...forwarded,
@@ -161,64 +164,64 @@ export function invitation(
     if (!isStrict) return true
     const last = state.seen.find(([node]) => node === group.coordinator)
     if (last !== undefined && group.counter <= last[1]) return false
-    if (leads(state)) return compareIds(group.coordinator, self) > 0
+    if (isCoordinator(state)) return compareIds(group.coordinator, self) > 0
     return from === state.group.coordinator
   }
 
-  function onAccept(state: InvitationState, from: NodeId, group: Group): InvitationStep {
+  function handleAccept(state: InvitationState, from: NodeId, group: Group): InvitationStep {
     const isOpen = state.status === 'Election' || state.up.includes(from)
-    const yes = leads(state) && sameGroup(state.group, group) && isOpen
+    const yes = isCoordinator(state) && sameGroup(state.group, group) && isOpen
     const answer = send<InvitationMessage>(from, { kind: 'answer', to: 'accept', group, yes })
     const up = yes ? withId(state.up, from) : state.up
     return { state: up === state.up ? state : change(state, { up }), effects: [answer] }
   }
 
-  /** Whoever came in time is told to get ready. */
-  function onWindowEnd(state: InvitationState, now: Micros): InvitationStep {
+  /** Sends `ready` to all nodes that accepted in time. */
+  function handleWindowEnd(state: InvitationState, now: Micros): InvitationStep {
     if (state.up.length === 0) return unchanged(change(state, { status: 'Normal' }))
     return {
       state: change(state, { status: 'Reorganization', unready: state.up, repeats: 0 }),
-      effects: [...ready(state, state.up), setTimer(READY, now + timing.readyTimeout)],
+      effects: [...sendReady(state, state.up), setTimer(READY, now + timing.readyTimeout)],
     }
   }
 
-  function ready(state: InvitationState, to: readonly NodeId[]): readonly InvitationEffect[] {
+  function sendReady(state: InvitationState, to: readonly NodeId[]): readonly InvitationEffect[] {
     return sendAll<InvitationMessage>(to, { kind: 'ready', group: state.group, d: state.d })
   }
 
-  function onReadyTimeout(state: InvitationState, now: Micros): InvitationStep {
+  function handleReadyTimeout(state: InvitationState, now: Micros): InvitationStep {
     if (state.repeats < timing.resends) {
       return {
         state: change(state, { repeats: state.repeats + 1 }),
-        effects: [...ready(state, state.unready), setTimer(READY, now + timing.readyTimeout)],
+        effects: [...sendReady(state, state.unready), setTimer(READY, now + timing.readyTimeout)],
       }
     }
-    // Without repeats, as Garcia-Molina has it, one lost message disbands the group; with them, who is gone is left out.
-    if (timing.resends === 0) return recovery(state)
+    // Without resends (Garcia-Molina) one lost message disbands the group. With resends, silent members are left out.
+    if (timing.resends === 0) return recover(state)
     const up = state.up.filter((id) => !state.unready.includes(id))
     return unchanged(change(state, { status: 'Normal', up, unready: [], repeats: 0 }))
   }
 
-  function onAnswer(
+  function handleAnswer(
     state: InvitationState,
     from: NodeId,
     { to, group, yes }: InvitationMessage & { kind: 'answer' },
   ): InvitationStep {
     if (!sameGroup(state.group, group)) return unchanged(state)
     if (to === 'ready') {
-      if (state.status !== 'Reorganization' || !leads(state)) return unchanged(state)
+      if (state.status !== 'Reorganization' || !isCoordinator(state)) return unchanged(state)
       const unready = withoutId(state.unready, from)
       if (unready === state.unready) return unchanged(state)
       if (unready.length > 0) return unchanged(change(state, { unready }))
       return { state: change(state, { status: 'Normal', unready, repeats: 0 }), effects: [stopTimer(READY)] }
     }
-    if (state.status !== 'Election' || leads(state)) return unchanged(state)
-    if (!yes) return recovery(state)
+    if (state.status !== 'Election' || isCoordinator(state)) return unchanged(state)
+    if (!yes) return recover(state)
     return { state: change(state, { status: 'Reorganization', repeats: 0 }), effects: [stopTimer(ACCEPT)] }
   }
 
-  function onAcceptTimeout(state: InvitationState, now: Micros): InvitationStep {
-    if (state.repeats >= timing.resends) return recovery(state)
+  function handleAcceptTimeout(state: InvitationState, now: Micros): InvitationStep {
+    if (state.repeats >= timing.resends) return recover(state)
     const { group } = state
     return {
       state: change(state, { repeats: state.repeats + 1 }),
@@ -229,24 +232,24 @@ export function invitation(
     }
   }
 
-  function onReady(state: InvitationState, from: NodeId, group: Group, d: NodeId): InvitationStep {
-    const isMine = sameGroup(state.group, group) && group.coordinator === from && !leads(state)
+  function handleReady(state: InvitationState, from: NodeId, group: Group, d: NodeId): InvitationStep {
+    const isMine = sameGroup(state.group, group) && group.coordinator === from && !isCoordinator(state)
     if (!isMine || state.status === 'Election') return unchanged(state)
     const answer = send<InvitationMessage>(from, { kind: 'answer', to: 'ready', group, yes: true })
     const isNews = state.status !== 'Normal' || state.d !== d
     return { state: isNews ? change(state, { status: 'Normal', d }) : state, effects: [answer] }
   }
 
-  /** Timeout: a member asks whether it still belongs. */
-  function onTimeout(state: InvitationState, now: Micros): InvitationStep {
+  /** The texts' Timeout: a member asks whether it is still in the group. */
+  function handleTimeout(state: InvitationState, now: Micros): InvitationStep {
     const again = setTimer(TIMEOUT, now + timing.timeoutPeriod)
-    if (leads(state) || state.status === 'Election' || state.misses !== null)
+    if (isCoordinator(state) || state.status === 'Election' || state.misses !== null)
       return { state, effects: [again] }
-    const asked = ask(change(state, { misses: 0 }), now)
+    const asked = askCoordinator(change(state, { misses: 0 }), now)
     return { state: asked.state, effects: [again, ...asked.effects] }
   }
 
-  function ask(state: InvitationState, now: Micros): InvitationStep {
+  function askCoordinator(state: InvitationState, now: Micros): InvitationStep {
     const { group } = state
     return {
       state,
@@ -257,19 +260,19 @@ export function invitation(
     }
   }
 
-  function onSilence(state: InvitationState, now: Micros): InvitationStep {
+  function handleSilence(state: InvitationState, now: Micros): InvitationStep {
     const misses = (state.misses ?? 0) + 1
-    return misses > timing.resends ? recovery(state) : ask(change(state, { misses }), now)
+    return misses > timing.resends ? recover(state) : askCoordinator(change(state, { misses }), now)
   }
 
-  function onReplyThere(state: InvitationState, group: Group, yes: boolean): InvitationStep {
-    if (!sameGroup(state.group, group) || leads(state)) return unchanged(state)
-    if (!yes) return recovery(state)
+  function handleReplyThere(state: InvitationState, group: Group, yes: boolean): InvitationStep {
+    if (!sameGroup(state.group, group) || isCoordinator(state)) return unchanged(state)
+    if (!yes) return recover(state)
     if (state.misses === null) return unchanged(state)
     return { state: change(state, { misses: null }), effects: [stopTimer(THERE)] }
   }
 
-  function onMessage(
+  function handleMessage(
     state: InvitationState,
     from: NodeId,
     body: InvitationMessage,
@@ -277,7 +280,7 @@ export function invitation(
   ): InvitationStep {
     switch (body.kind) {
       case 'areYouCoordinator': {
-        const yes = state.status === 'Normal' && leads(state)
+        const yes = state.status === 'Normal' && isCoordinator(state)
         return { state, effects: [send(from, { kind: 'reply', query: body.query, yes })] }
       }
       case 'reply': {
@@ -288,58 +291,58 @@ export function invitation(
       }
       case 'areYouThere': {
         const { group } = body
-        const yes = leads(state) && sameGroup(state.group, group) && state.up.includes(from)
+        const yes = isCoordinator(state) && sameGroup(state.group, group) && state.up.includes(from)
         return { state, effects: [send(from, { kind: 'replyThere', group, yes })] }
       }
       case 'replyThere':
-        return onReplyThere(state, body.group, body.yes)
+        return handleReplyThere(state, body.group, body.yes)
       case 'invitation':
-        return onInvitation(state, from, body.group, now)
+        return handleInvitation(state, from, body.group, now)
       case 'accept':
-        return onAccept(state, from, body.group)
+        return handleAccept(state, from, body.group)
       case 'ready':
-        return onReady(state, from, body.group, body.d)
+        return handleReady(state, from, body.group, body.d)
       case 'answer':
-        return onAnswer(state, from, body)
+        return handleAnswer(state, from, body)
       default:
         return unreachable(body)
     }
   }
 
-  function onTimer(state: InvitationState, name: string, now: Micros): InvitationStep {
+  function handleTimer(state: InvitationState, name: string, now: Micros): InvitationStep {
     switch (name) {
       case CHECK: {
-        const next = check(state, now)
-        return { state: next.state, effects: [nextCheck(now), ...next.effects] }
+        const next = startCheck(state, now)
+        return { state: next.state, effects: [setNextCheck(now), ...next.effects] }
       }
       case TIMEOUT:
-        return onTimeout(state, now)
+        return handleTimeout(state, now)
       case QUERY:
-        return onQueryEnd(state, now)
+        return handleQueryEnd(state, now)
       case PRIORITY: {
         const coordinators = state.found ?? []
-        const mine = state.status === 'Normal' && leads(state)
+        const mine = state.status === 'Normal' && isCoordinator(state)
         const rested = change(state, { found: null })
         return mine ? merge(rested, coordinators, now) : unchanged(rested)
       }
       case WINDOW:
-        return onWindowEnd(state, now)
+        return handleWindowEnd(state, now)
       case ACCEPT:
-        return onAcceptTimeout(state, now)
+        return handleAcceptTimeout(state, now)
       case READY:
-        return onReadyTimeout(state, now)
+        return handleReadyTimeout(state, now)
       default:
-        return onSilence(state, now)
+        return handleSilence(state, now)
     }
   }
 
-  function nextCheck(now: Micros): InvitationEffect {
+  function setNextCheck(now: Micros): InvitationEffect {
     const spread = Math.round(timing.checkPeriod * timing.jitter)
     if (spread === 0) return setTimer(CHECK, now + timing.checkPeriod)
     return setTimer(CHECK, [now + timing.checkPeriod - spread, now + timing.checkPeriod + spread])
   }
 
-  function firstCheck(now: Micros): InvitationEffect {
+  function setFirstCheck(now: Micros): InvitationEffect {
     if (timing.checkPhase !== null) return setTimer(CHECK, now + timing.checkPhase)
     return setTimer(CHECK, timing.jitter > 0 ? [now, now + timing.checkPeriod] : now + timing.checkPeriod)
   }
@@ -351,17 +354,17 @@ export function invitation(
   ): InvitationStep {
     switch (input.type) {
       case 'message':
-        return onMessage(state, input.from, input.body, now)
+        return handleMessage(state, input.from, input.body, now)
       case 'timer':
-        return onTimer(state, input.name, now)
+        return handleTimer(state, input.name, now)
       case 'command':
-        return check(state, now)
+        return startCheck(state, now)
       default:
         return unchanged(state)
     }
   }
 
-  function withNews(before: InvitationState | null, step: InvitationStep): InvitationStep {
+  function addNews(before: InvitationState | null, step: InvitationStep): InvitationStep {
     const was = before === null ? null : leaderOf(before)
     return withLeaderNews(self, was, leaderOf(step.state), step)
   }
@@ -369,17 +372,17 @@ export function invitation(
   return {
     start(stable, now) {
       const counter = timing.stableCounter ? (stable?.counter ?? 0) : 0
-      const alone = recovery(change(fresh(self), { counter }))
-      const timers = [firstCheck(now), setTimer(TIMEOUT, now + timing.timeoutPeriod)]
-      return withNews(null, { state: alone.state, effects: [...alone.effects, ...timers] })
+      const alone = recover(change(createState(self), { counter }))
+      const timers = [setFirstCheck(now), setTimer(TIMEOUT, now + timing.timeoutPeriod)]
+      return addNews(null, { state: alone.state, effects: [...alone.effects, ...timers] })
     },
-    step: (state, input, now) => withNews(state, react(state, input, now)),
+    step: (state, input, now) => addNews(state, react(state, input, now)),
     view: (state) => viewOf(self, state),
     shift: (state) => state,
   }
 }
 
-function fresh(self: NodeId): InvitationState {
+function createState(self: NodeId): InvitationState {
   return {
     status: 'Normal',
     group: { coordinator: self, counter: 0 },
@@ -396,7 +399,7 @@ function fresh(self: NodeId): InvitationState {
   }
 }
 
-/** A state with some fields changed. Spelled out, because a spread takes longer than the rest of a step. */
+/** A state with some fields changed. Written out, because a spread takes longer than the rest of a step. */
 function change(state: InvitationState, changes: Partial<InvitationState>): InvitationState {
   const {
     status = state.status,
@@ -415,8 +418,8 @@ function change(state: InvitationState, changes: Partial<InvitationState>): Invi
   return { status, group, up, d, counter, seen, query, queries, found, repeats, unready, misses }
 }
 
-/** Whatever was under way has ended. */
-function idle(state: InvitationState): InvitationState {
+/** Ends all operations in progress. */
+function clearPending(state: InvitationState): InvitationState {
   return change(state, { query: null, found: null, repeats: 0, unready: [], misses: null })
 }
 

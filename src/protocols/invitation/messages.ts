@@ -1,6 +1,6 @@
 import type { NodeId } from '../../core/index.ts'
 
-/** A group's number: who made it, and the how-manieth it was. */
+/** The identifier of a group: its coordinator, and the counter of that coordinator. */
 export type Group = { readonly coordinator: NodeId; readonly counter: number }
 
 export function sameGroup(a: Group, b: Group): boolean {

@@ -3,28 +3,28 @@ import type { Group } from './messages.ts'
 
 export type InvitationState = {
   readonly status: 'Election' | 'Reorganization' | 'Normal'
-  /** The group, whose coordinator is c. */
+  /** The identifier of the group. Its coordinator is c. */
   readonly group: Group
-  /** The members that accepted, as the coordinator knows them (Up); empty elsewhere. */
+  /** In the coordinator: the members that accepted (Up). Empty in other nodes. */
   readonly up: readonly NodeId[]
-  /** The task, d: here the name of the coordinator that gave it. */
+  /** The task, d: here the id of the coordinator that gave it. */
   readonly d: NodeId
-  /** How many groups this process has made. */
+  /** The number of groups that this node has formed. */
   readonly counter: number
-  /** The greatest counter seen in an invitation of each other coordinator, by node. */
+  /** The greatest counter in an invitation of each other coordinator, sorted by node. */
   readonly seen: readonly (readonly [NodeId, number])[]
-  /** The last question after coordinators: its number, and who said yes; null when none is under way. */
+  /** The check in progress, and the nodes that answered yes; null when there is none. `queries` numbers it. */
   readonly query: { readonly yes: readonly NodeId[] } | null
   readonly queries: number
-  /** The coordinators that were found, while their turn is awaited (soft policy). */
+  /** Soft policy: the coordinators that the last check found, while this node waits for a higher one to invite. */
   readonly found: readonly NodeId[] | null
-  /** How often the present accept, ready or question was repeated. */
+  /** How often the current `accept` or `ready` was resent. */
   readonly repeats: number
-  /** Who has not answered `ready` yet. */
+  /** Members that have not answered `ready` yet. */
   readonly unready: readonly NodeId[]
-  /** How many questions `areYouThere` in a row went without an answer; null while none is out. */
+  /** The number of consecutive unanswered `areYouThere` messages; null while none is in flight. */
   readonly misses: number | null
 }
 
-/** The counter, unless it is kept in memory only. */
+/** The counter, unless it is volatile. */
 export type InvitationStable = { readonly counter: number }

@@ -1,9 +1,9 @@
-/** What surrounds Phi, Psi and Omega as printed. */
+/** The definitions of Phi, Psi and Omega as printed. */
 import { z } from 'zod'
 import { type Definition, define } from '../../core/index.ts'
-import { type PrintedForm, printed } from './printed.ts'
+import { createPrinted, type PrintedForm } from './printed.ts'
 
-type About = {
+type PrintedVariant = {
   readonly protocol: PrintedForm['protocol']
   readonly title: string
   readonly section: string
@@ -13,23 +13,27 @@ type About = {
 const smaller = z
   .enum(['all', 'living'])
   .default('all')
-  .describe('which smaller nodes keep a node from being a candidate: all (printed), or those not isolated')
+  .describe(
+    'smaller nodes that keep a node from being a candidate: all (printed), or only nodes not isolated',
+  )
 const convergence = z
   .enum(['printed', 'recipient'])
   .default('printed')
   .describe(
-    'Def. 3.2: which link must be down for an accept not to be needed: to j (printed), or to whom was asked',
+    'Def. 3.2: no accept is needed once this link is down: to the changed node j (printed), or to the recipient',
   )
 const rounds = z
   .boolean()
   .default(false)
-  .describe('number candidacies, and forget what was exchanged with a node when its link goes down')
+  .describe('number candidacies, and forget what was exchanged over a link that goes down')
 const views = z
   .enum(['none', 'naive'])
   .default('none')
-  .describe('none (printed): only the leader knows; naive: it tells the new component, and all believe it')
+  .describe(
+    'none (printed): only the leader knows; naive: it sends the new component to all, and they adopt it',
+  )
 
-/** The readings and repairs that make sense for each. */
+/** The readings and corrections that apply to each protocol. */
 function optionsOf(protocol: PrintedForm['protocol']) {
   switch (protocol) {
     case 'phi':
@@ -43,7 +47,7 @@ function optionsOf(protocol: PrintedForm['protocol']) {
   }
 }
 
-export function printedDefinition({ protocol, title, section, promises }: About): Definition {
+export function definePrinted({ protocol, title, section, promises }: PrintedVariant): Definition {
   const fields = optionsOf(protocol)
   return define({
     name: protocol === 'omega' ? 'omega-printed' : protocol,
@@ -58,7 +62,7 @@ export function printedDefinition({ protocol, title, section, promises }: About)
     promises,
     goals: ['elected'],
     create: (identity, options: Partial<PrintedForm>) =>
-      printed(identity, {
+      createPrinted(identity, {
         protocol,
         smaller: 'all',
         convergence: 'recipient',

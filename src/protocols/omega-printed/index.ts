@@ -1,6 +1,6 @@
-import { printedDefinition } from './definition.ts'
+import { definePrinted } from './definition.ts'
 
-export const omegaPrintedDefinition = printedDefinition({
+export const omegaPrintedDefinition = definePrinted({
   protocol: 'omega',
   title: 'Protocol Omega as printed: Psi, with cancels',
   section: '3.4',

@@ -1,4 +1,4 @@
-/** Phi, Psi and Omega as printed: Table 1, the examples, and what the explorer makes of the theorems. */
+/** Phi, Psi and Omega as printed: Table 1, the examples, and the theorems in exhaustive searches. */
 import { describe, expect, it } from 'vitest'
 import { exploring, ids, simulate } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
@@ -10,7 +10,7 @@ import { psiDefinition } from '../psi/index.ts'
 import { omegaPrintedDefinition } from './index.ts'
 import type { Note, PrintedState } from './state.ts'
 
-/** A world in which links change at both ends at once, and everything is delivered before the next change. */
+/** A world in which links change at both ends at once, and all messages arrive before the next change. */
 class Lockstep {
   readonly #rules: UntimedRules
   world: UntimedWorld
@@ -149,11 +149,11 @@ describe('Table 1, cell by cell: links 1, 6, 2, 4, 5 are N1-N2, N1-N3, N2-N3, N1
     expect(shown).toEqual(expected)
   })
 
-  it('N3 is elected within N3 and N4, and nobody before', () => {
+  it('elects N3 within N3 and N4, and no node before', () => {
     expect(columns.map(({ leaders }) => leaders)).toEqual([[], [], [], [], [3]])
   })
 
-  it('a dead node remembers nothing', () => {
+  it('forgets everything in a dead node', () => {
     expect(cells(world.state(1))).toEqual({ sent: '', received: '' })
   })
 })
@@ -174,7 +174,7 @@ describe('section 3.4.1: nodes 1 and 3 wrongly suspect 4, which then comes back 
     expect(gotAccept.filter(({ is, peer }) => is === 'down' && peer === 2)).toEqual([])
   })
 
-  it('Omega, with the link to whom was asked in Def. 3.2: 1 leads', () => {
+  it('Omega, with the link to the recipient in Def. 3.2: 1 leads', () => {
     const options = { convergence: 'recipient' }
     const world = new Lockstep(omegaPrintedDefinition, 5, [1, 2, 3, 4], options)
     expect(world.flip(...suspected).leaders).toEqual([])
@@ -200,12 +200,12 @@ describe('the story of the introduction: 5 fails, 1 fails, both come back', () =
     return world
   }
 
-  it('goes as told as far as that 2 leads; then nobody may take 1 in, for 1 is smaller', () => {
+  it('goes as the paper says until 2 leads; then no node may admit 1, because 1 is smaller', () => {
     const world = upTo2Leads(naive).flip(...failing5, ...failing1)
     expect(world.dead).toEqual([1, 5])
   })
 
-  it('with isolated nodes left out of K, the dead 5 refuses still: for all it knows 1 is alive', () => {
+  it('fails as well with isolated nodes left out of K: the dead 5 refuses, because it believes that 1 is alive', () => {
     const world = upTo2Leads({ ...naive, smaller: 'living' }).flip(...failing5, ...failing1)
     expect(world.dead).toEqual([1, 5])
     expect(world.state(5).sentAccept).toEqual([])
@@ -232,16 +232,13 @@ describe('the theorems, on every schedule', () => {
   it.each([
     [3, 4, 2373],
     [4, 3, 19_654],
-  ])(
-    '3.1: Phi, %i nodes, %i changes: in the end the least survivor leads, and nobody else',
-    (n, flips, states) => {
-      const report = searched('phi', n, {}, flips, 'theorem-3-1')
-      expect(report).toMatchObject({ complete: true, counterexample: null, states })
-      expect(report.specs).toMatchObject([{ verdict: 'held' }])
-    },
-  )
+  ])('3.1: Phi, %i nodes, %i changes: in the end only the least survivor leads', (n, flips, states) => {
+    const report = searched('phi', n, {}, flips, 'theorem-3-1')
+    expect(report).toMatchObject({ complete: true, counterexample: null, states })
+    expect(report.specs).toMatchObject([{ verdict: 'held' }])
+  })
 
-  it('3.2 is false as printed: with a smaller node that recovers nobody is ever elected', () => {
+  it('3.2 is false as printed: if a smaller node recovers, no node is ever elected', () => {
     const { counterexample } = searched('psi', 3, {}, 2, 'theorem-3-2', { members: [2, 3] })
     expect(counterexample?.steps).toHaveLength(4)
     expect(counterexample?.why).toBe('of 1, 2, 3, all linked, no node leads, not 2')
@@ -265,7 +262,7 @@ describe('the theorems, on every schedule', () => {
     expect(counterexample?.why).toContain('never suspected all at once')
   })
 
-  it('numbered rounds mend that for three nodes; for four nothing can', () => {
+  it('numbered rounds prevent that for three nodes, but not for four', () => {
     const rounds = { ...RECIPIENT, rounds: true }
     expect(searched('omega-printed', 3, rounds, sized(5, 6), 'theorem-3-3')).toMatchObject({
       complete: true,
@@ -283,7 +280,7 @@ describe('the theorems, on every schedule', () => {
     )
   })
 
-  it('and with a view message of the obvious kind, two linked nodes lead', () => {
+  it('with the naive view message, two linked nodes lead', () => {
     const options = { ...RECIPIENT, smaller: 'living', views: 'naive' }
     const { counterexample } = searched('omega-printed', 4, options, 5, 'connected-leaders', ATOMIC)
     expect(counterexample?.steps.length).toBeLessThanOrEqual(16)
@@ -298,7 +295,7 @@ describe('the theorems, on every schedule', () => {
 })
 
 describe('message counts of the final leader', () => {
-  /** k nodes fail at once, one link after another; how many cands and accepts the leader exchanged with survivors. */
+  /** k nodes fail at once, one link after another. Counts the cands and accepts between the leader and the survivors. */
   function counted(
     n: number,
     failing: readonly number[],
@@ -352,7 +349,7 @@ describe('message counts of the final leader', () => {
 })
 
 describe('in the timed world', () => {
-  it('Phi elects the least survivor, whatever the order in which links are lost', () => {
+  it('Phi elects the least survivor for every order in which links are lost', () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const report = simulate({
         protocol: 'phi',

@@ -1,14 +1,14 @@
 /**
- * Protocols Phi, Psi and Omega as the paper prints them, in one function: each extends the one before.
+ * Protocols Phi, Psi and Omega as the paper prints them, in one function: each extends the previous one.
  *
- * A node that has no link to a smaller one is a candidate for every change that it sees: it asks all that it is linked
- * with whether they see it, too (`cand`), and whoever does accepts, unless it is linked with somebody smaller than the
- * candidate. A candidate that has all its accepts outputs `leader`. Psi adds recoveries, Omega the `cancel` of what
+ * A node without a link to a smaller node is a candidate for every change that it sees. It asks all linked nodes whether
+ * they see the change, too (`cand`). A node that sees it accepts, unless it is linked with a node smaller than the
+ * candidate. A candidate with all accepts leads. Psi adds recoveries; Omega adds `cancel`, which takes back messages that
  * turned out to be wrong.
  *
- * The rules are read as conditions that are looked at again whenever anything changes (Figure 2: "forever in time"):
- * that is the only reading which reproduces Table 1. Everything the paper leaves open or gets wrong is an option here;
- * README.md of `omega` says what comes of it. Nobody should run these: they are here to be read and to be broken.
+ * The rules are conditions that are evaluated whenever the state changes (Figure 2: "forever in time"). Only this reading
+ * reproduces Table 1. What the paper leaves open or gets wrong is an option here; README.md of `omega` lists the
+ * consequences. Do not run these protocols in production: they exist to be read, and to show where they fail.
  *
  * Source: M. Franceschetti, J. Bruck, A Leader Election Protocol for Fault Recovery in Asynchronous Fully-Connected
  * Networks, sections 3.2 to 3.4.
@@ -36,13 +36,13 @@ import { type Change, NO_NOTES, type Note, type PrintedMessage, type PrintedStat
 
 export type PrintedForm = {
   readonly protocol: 'phi' | 'psi' | 'omega'
-  /** K: `all` smaller nodes, as printed; or only those that are not isolated. */
+  /** K: `all` smaller nodes, as printed; `living`: only smaller nodes that are not isolated. */
   readonly smaller: 'all' | 'living'
-  /** Def. 3.2: an accept is not needed once the link to the node in question is down (`printed`), or that to whom was asked. */
+  /** Def. 3.2: no accept is needed once this link is down: to the changed node (`printed`), or to the `recipient`. */
   readonly convergence: 'printed' | 'recipient'
-  /** Number candidacies, echo the number in accepts, and forget what was exchanged with a node when its link goes. */
+  /** Number candidacies, repeat the number in accepts, and forget what was exchanged over a link that goes down. */
   readonly rounds: boolean
-  /** `naive`: the leader tells everybody the new component, and they believe it. */
+  /** `naive`: the leader sends the new component to all, and they adopt it. */
   readonly views: 'none' | 'naive'
 }
 
@@ -51,16 +51,17 @@ type Exchange = { readonly kind: 'cand' | 'accept' | 'cancel' } & Omit<Note, 'pe
 
 const SILENCE = { sentCand: NO_NOTES, gotCand: NO_NOTES, sentAccept: NO_NOTES, gotAccept: NO_NOTES }
 
-export function printed(
+export function createPrinted(
   { self, nodes }: Identity,
   form: PrintedForm,
 ): Protocol<PrintedState, PrintedMessage> {
   const smallerThan = (id: NodeId) => (other: NodeId) => compareIds(other, id) < 0
   const isOmega = form.protocol === 'omega'
 
-  /** Everything that holds of the state as it now is, sent; then whether it leads. */
-  function settle(state: PrintedState): PrintedStep {
-    if (!state.dead && state.up.length === 0) return alone({ ...state, ...SILENCE, dead: true, leader: null })
+  /** Evaluates all rules: sends what they require, then decides whether this node leads. */
+  function applyRules(state: PrintedState): PrintedStep {
+    if (!state.dead && state.up.length === 0)
+      return unchanged({ ...state, ...SILENCE, dead: true, leader: null })
     const effects: Effect<PrintedMessage, never>[] = []
     let next = isOmega ? cancel(state, effects) : state
     next = propose(next, effects)
@@ -68,11 +69,11 @@ export function printed(
     return { state: converge(next, effects), effects }
   }
 
-  function alone(state: PrintedState): PrintedStep {
+  function unchanged(state: PrintedState): PrintedStep {
     return { state, effects: NOTHING }
   }
 
-  /** Link repairs to members and link losses to strangers: what was said about them is taken back. */
+  /** Cancels messages about lost members that are linked again, and about joiners that are no longer linked. */
   function cancel(state: PrintedState, effects: Effect<PrintedMessage, never>[]): PrintedState {
     const isWrong = ({ is, of }: Note): boolean =>
       is === 'down'
@@ -82,31 +83,31 @@ export function printed(
       (note) => isWrong(note) && state.up.includes(note.peer),
     )
     if (gone.length === 0) return state
-    const told: Note[] = []
+    const withdrawn: Note[] = []
     for (const note of gone) {
-      if (told.some((other) => isAbout(other, note))) continue
-      told.push(note)
+      if (withdrawn.some((other) => isAbout(other, note))) continue
+      withdrawn.push(note)
       effects.push(send(note.peer, { kind: 'cancel', is: note.is, of: note.of, round: note.round }))
     }
-    const keeps = (note: Note): boolean => !told.some((other) => isAbout(other, note))
+    const isKept = (note: Note): boolean => !withdrawn.some((other) => isAbout(other, note))
     const cancelled: PrintedState = {
       ...state,
-      sentCand: state.sentCand.filter(keeps),
-      sentAccept: state.sentAccept.filter(keeps),
+      sentCand: state.sentCand.filter(isKept),
+      sentAccept: state.sentAccept.filter(isKept),
     }
     if (!form.rounds) return cancelled
-    // A round ends for both sides: accepts that were received in it count no more.
+    // A round ends for both sides: accepts that were received in it no longer count.
     return {
       ...cancelled,
       rounds: state.rounds + 1,
-      gotCand: state.gotCand.filter(keeps),
+      gotCand: state.gotCand.filter(isKept),
       gotAccept: state.gotAccept.filter(
-        ({ is, of }) => !told.some((note) => note.is === is && note.of === of),
+        ({ is, of }) => !withdrawn.some((note) => note.is === is && note.of === of),
       ),
     }
   }
 
-  /** Who has no link to a smaller node asks all that it is linked with about every change that it sees. */
+  /** A node without a link to a smaller node asks all linked nodes about every change that it sees. */
   function propose(state: PrintedState, effects: Effect<PrintedMessage, never>[]): PrintedState {
     if (state.dead || hasSmaller(state)) return state
     const lost = state.conn.filter((id) => id !== self && !state.up.includes(id))
@@ -146,7 +147,7 @@ export function printed(
     if (!leads) return state
     const conn = sortIds([self, ...state.up])
     effects.push(...sendAll(state.up, { kind: 'view', members: conn } as const))
-    return component({ ...state, leader: self }, conn)
+    return enterComponent({ ...state, leader: self }, conn)
   }
 
   /** Definitions 3.1 and 3.2. */
@@ -161,12 +162,12 @@ export function printed(
     })
   }
 
-  function component(state: PrintedState, conn: readonly NodeId[]): PrintedState {
+  function enterComponent(state: PrintedState, conn: readonly NodeId[]): PrintedState {
     const isolated = sortIds(nodes.filter((id) => !conn.includes(id)))
     return { ...state, ...SILENCE, dead: false, conn, isolated }
   }
 
-  function onLink(state: PrintedState, peer: NodeId, isUp: boolean): PrintedState {
+  function handleLink(state: PrintedState, peer: NodeId, isUp: boolean): PrintedState {
     const up = isUp ? withId(state.up, peer) : withoutId(state.up, peer)
     if (up === state.up) return state
     if (isUp || !form.rounds) return { ...state, up }
@@ -182,39 +183,43 @@ export function printed(
     }
   }
 
-  function onExchange(state: PrintedState, peer: NodeId, { kind, is, of, round }: Exchange): PrintedState {
+  function handleExchange(
+    state: PrintedState,
+    peer: NodeId,
+    { kind, is, of, round }: Exchange,
+  ): PrintedState {
     const note: Note = { is, of, peer, round }
-    const keeps = (other: Note): boolean => !isAbout(other, note)
+    const isKept = (other: Note): boolean => !isAbout(other, note)
     switch (kind) {
       case 'cand':
-        return { ...state, gotCand: withNotes(state.gotCand.filter(keeps), [note]) }
+        return { ...state, gotCand: withNotes(state.gotCand.filter(isKept), [note]) }
       case 'accept':
-        return { ...state, gotAccept: withNotes(state.gotAccept.filter(keeps), [note]) }
+        return { ...state, gotAccept: withNotes(state.gotAccept.filter(isKept), [note]) }
       case 'cancel':
         return {
           ...state,
-          gotCand: state.gotCand.filter(keeps),
-          gotAccept: state.gotAccept.filter(keeps),
-          sentAccept: form.rounds ? state.sentAccept.filter(keeps) : state.sentAccept,
+          gotCand: state.gotCand.filter(isKept),
+          gotAccept: state.gotAccept.filter(isKept),
+          sentAccept: form.rounds ? state.sentAccept.filter(isKept) : state.sentAccept,
         }
       default:
         return kind satisfies never
     }
   }
 
-  function onMessage(state: PrintedState, from: NodeId, body: PrintedMessage): PrintedState {
-    if (body.kind !== 'view') return onExchange(state, from, body)
+  function handleMessage(state: PrintedState, from: NodeId, body: PrintedMessage): PrintedState {
+    if (body.kind !== 'view') return handleExchange(state, from, body)
     if (!body.members.includes(self)) return state
-    return { ...component(state, body.members), leader: from }
+    return { ...enterComponent(state, body.members), leader: from }
   }
 
   function react(state: PrintedState, input: Input<PrintedMessage>): PrintedStep {
-    if (input.type === 'link') return settle(onLink(state, input.peer, input.up))
-    if (input.type === 'message') return settle(onMessage(state, input.from, input.body))
-    return alone(state)
+    if (input.type === 'link') return applyRules(handleLink(state, input.peer, input.up))
+    if (input.type === 'message') return applyRules(handleMessage(state, input.from, input.body))
+    return unchanged(state)
   }
 
-  const begin = (
+  const createState = (
     conn: readonly NodeId[],
     isolated: readonly NodeId[],
     up: readonly NodeId[],
@@ -229,9 +234,9 @@ export function printed(
   })
 
   return {
-    /** Whoever boots is outside of the component, alone and dead, and takes all others for members of it. */
+    /** A node that boots is outside the component, alone and dead. It takes all other nodes for members of the component. */
     start: () => ({
-      state: { ...begin(sortIds(nodes.filter((id) => id !== self)), [self], []), dead: true },
+      state: { ...createState(sortIds(nodes.filter((id) => id !== self)), [self], []), dead: true },
       effects: NOTHING,
     }),
     step(state, input) {
@@ -255,10 +260,10 @@ export function printed(
     settled({ members, leader }: Outcome) {
       const conn = sortIds(members)
       const isolated = sortIds(nodes.filter((id) => !conn.includes(id)))
-      const state = begin(conn, isolated, withoutId(conn, self))
+      const state = createState(conn, isolated, withoutId(conn, self))
       const led: PrintedState = form.views === 'naive' ? { ...state, leader } : state
-      if (conn.length > 1) return withLeaderNews(self, null, led.leader, alone(led))
-      return alone({ ...state, dead: true })
+      if (conn.length > 1) return withLeaderNews(self, null, led.leader, unchanged(led))
+      return unchanged({ ...state, dead: true })
     },
   }
 
@@ -277,7 +282,7 @@ function isAbout(a: Note, b: Note): boolean {
   return a.is === b.is && a.of === b.of && a.peer === b.peer
 }
 
-/** Kept sorted, so that equal memories are equal values. */
+/** Sorted, so that equal sets of notes are equal values. */
 function withNotes(notes: readonly Note[], added: readonly Note[]): readonly Note[] {
   const rank: { readonly [is in Change]: number } = { down: 0, up: 1 }
   return [...notes, ...added].sort(

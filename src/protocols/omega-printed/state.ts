@@ -1,10 +1,10 @@
-/** What a node of Phi, Psi and Omega remembers, and what it sends, in the paper's words. */
+/** State and messages of Phi, Psi and Omega, in the terms of the paper. */
 import type { NodeId } from '../../core/index.ts'
 
 /** `down`: cand_dn(j), a failure; `up`: cand_up(j), a recovery. */
 export type Change = 'down' | 'up'
 
-/** A cand, accept or cancel about node `of`; the round is 0 where rounds are not numbered. */
+/** A cand, accept or cancel about node `of`. The round is 0 if rounds are not numbered. */
 export type PrintedMessage =
   | {
       readonly kind: 'cand' | 'accept' | 'cancel'
@@ -12,10 +12,10 @@ export type PrintedMessage =
       readonly of: NodeId
       readonly round: number
     }
-  /** Not in the paper: the result, told to the others in the most obvious way. */
+  /** Not in the paper: the leader sends the result to the others in the most obvious way. */
   | { readonly kind: 'view'; readonly members: readonly NodeId[] }
 
-/** One message remembered: what it was about, and whom it went to or came from. */
+/** A remembered message: the change that it is about, and its receiver or sender. */
 export type Note = {
   readonly is: Change
   readonly of: NodeId
@@ -25,16 +25,16 @@ export type Note = {
 
 export type PrintedState = {
   readonly dead: boolean
-  /** Available links. */
+  /** Peers whose link is up. */
   readonly up: readonly NodeId[]
   readonly conn: readonly NodeId[]
-  /** The set `dead` of the paper: who was isolated in the beginning. */
+  /** The set `dead` of the paper: nodes that were isolated at the start. */
   readonly isolated: readonly NodeId[]
   readonly sentCand: readonly Note[]
   readonly gotCand: readonly Note[]
   readonly sentAccept: readonly Note[]
   readonly gotAccept: readonly Note[]
-  /** How many candidacies have been cancelled; the next has the number after it. Stays 0 where rounds are not numbered. */
+  /** The number of cancelled rounds, which numbers the current one. Stays 0 if rounds are not numbered. */
   readonly rounds: number
   readonly leader: NodeId | null
 }

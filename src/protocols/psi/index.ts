@@ -1,6 +1,6 @@
-import { printedDefinition } from '../omega-printed/definition.ts'
+import { definePrinted } from '../omega-printed/definition.ts'
 
-export const psiDefinition = printedDefinition({
+export const psiDefinition = definePrinted({
   protocol: 'psi',
   title: 'Protocol Psi: Phi, with recoveries',
   section: '3.3',

@@ -11,8 +11,8 @@ export type Misreading = (typeof MISREADINGS)[number]
 const DEFECTS: { readonly [name in Misreading]: Partial<RingRules> } = {
   none: {},
   /** A participant that receives a smaller identifier sends its own again. */
-  'no-discard': { answersSmaller: () => true },
-  /** A node uses its present identifier, and recognises its own message by that value. */
+  'no-discard': { shouldAnswerSmaller: () => true },
+  /** A node uses its current identifier, and recognises its own message by that value. */
   'no-freeze': {
     keyInElection: (present) => present,
     isOwn: (key, _self, own) => compareKeys(key, own) === 0,

@@ -12,18 +12,15 @@ function options(nodes: readonly NodeId[]) {
   const written = z.strictObject({
     loads: perNode(nodes, load)
       .default({})
-      .describe('a load for some nodes: the least loaded is elected, then the highest id'),
+      .describe('load per node (default 0): the least loaded node is elected, then the highest id'),
     faultTolerant: z.boolean().default(false).describe('with acknowledged hops, epochs and probes'),
     hopTimeoutMs: millisecondsOr(
       100,
-      'fault tolerant: silence after which a successor is passed over; two delays',
+      'fault tolerant: silence after which a successor is skipped; at least two delays',
     ),
-    probeMs: millisecondsOr(200, 'fault tolerant: time between questions whether the leader is there'),
+    probeMs: millisecondsOr(200, 'fault tolerant: interval at which followers probe the leader'),
     reliable: z.boolean().default(false).describe('over a layer that makes lossy links reliable and ordered'),
-    retransmitMs: millisecondsOr(
-      50,
-      'reliable: time after which a message without acknowledgement is repeated',
-    ),
+    retransmitMs: millisecondsOr(50, 'reliable: time after which an unacknowledged message is sent again'),
     misreading: z
       .enum(MISREADINGS)
       .default('none')
@@ -32,7 +29,7 @@ function options(nodes: readonly NodeId[]) {
   return written.superRefine(({ faultTolerant, reliable, misreading }, context) => {
     if (!faultTolerant) return
     const idle = reliable ? 'reliable' : misreading === 'none' ? null : 'misreading'
-    const message = 'has no meaning with faultTolerant: leave one of them out'
+    const message = 'cannot be combined with faultTolerant; remove one of them'
     if (idle !== null) context.addIssue({ code: 'custom', path: [idle], message })
   })
 }
@@ -46,7 +43,7 @@ function commands() {
   ])
 }
 
-/** Once round the ring, every hop timing out once, and the result round it again. */
+/** Once around the ring with a timeout at every hop, and the result around it again. */
 function electionTime({ hopTimeoutMs }: Options, nodes: number): number {
   return microsOf(hopTimeoutMs) * (2 * nodes + 2)
 }
@@ -56,7 +53,7 @@ const MASKED = ['pause', 'cut', 'partition', 'loss', 'duplicate'] as const
 
 export const ringDefinition = define({
   name: 'ring',
-  title: 'the largest identifier goes round the ring and comes back to its owner',
+  title: 'the largest identifier goes around the ring and returns to its owner',
   source: 'Franke, Distributed Systems, lecture 11 (Edinburgh 2006); Chang and Roberts 1979',
   kinds: ['election', 'elected'],
   linkKinds: [...RELIABLE_KINDS, 'nack', 'ping', 'pong', 'hello'],

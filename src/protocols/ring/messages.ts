@@ -1,8 +1,8 @@
 import { compareIds, type NodeId } from '../../core/index.ts'
 
 /**
- * A process's identifier for an election: the lecture's <1/load, i>. The load itself is sent, because 1/0 is no
- * number that a message can carry; a smaller load is a larger identifier. Without loads every load is 0.
+ * The identifier of a node in an election: the lecture's <1/load, i>. The load itself is sent, because a message cannot
+ * carry 1/0. A smaller load is a larger identifier. The default load is 0.
  */
 export type Key = { readonly load: number; readonly node: NodeId }
 
@@ -10,7 +10,7 @@ export type RingMessage =
   | { readonly kind: 'election'; readonly key: Key }
   | { readonly kind: 'elected'; readonly key: Key }
 
-/** `start`: begin an election. `setLoad`: this process's load is another from now on. */
+/** `start`: start an election. `setLoad`: change the load of this node. */
 export type RingCommand = { readonly do: 'start' } | { readonly do: 'setLoad'; readonly load: number }
 
 export function compareKeys(a: Key, b: Key): number {

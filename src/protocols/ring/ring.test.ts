@@ -1,4 +1,4 @@
-/** The ring election: its message counts, what the text leaves out, and what becomes of it when it is left out. */
+/** The ring election: its message counts, what the text leaves out, and the failures without it. */
 import { describe, expect, it } from 'vitest'
 import { exploring, ids, simulate } from '../../../test/support/run.ts'
 import type { NodeId, PlainObject } from '../../core/index.ts'
@@ -20,7 +20,7 @@ const violated = (report: ReturnType<typeof simulate>): readonly string[] =>
 
 describe('message counts', () => {
   it.each([2, 3, 4, 5, 6, 7])(
-    'N = %i: 3N-1 when the one after the maximum starts, 2N when the maximum does',
+    'sends 3N-1 messages when the successor of the maximum starts, 2N when the maximum starts (N = %i)',
     (n) => {
       const afterMaximum = [n, ...ids(n - 1)]
       const worst = election(afterMaximum, [1])
@@ -34,15 +34,18 @@ describe('message counts', () => {
     },
   )
 
-  it.each([3, 4, 5, 6, 7])('N = %i: N(N+3)/2 when all start, ids descending along the ring', (n) => {
-    const report = election(descending(n), ids(n))
-    expect(report.messages.total).toBe((n * (n + 3)) / 2)
-    expect(report.leaders).toEqual([n])
-  })
+  it.each([3, 4, 5, 6, 7])(
+    'sends N(N+3)/2 messages when all start and ids descend along the ring (N = %i)',
+    (n) => {
+      const report = election(descending(n), ids(n))
+      expect(report.messages.total).toBe((n * (n + 3)) / 2)
+      expect(report.leaders).toEqual([n])
+    },
+  )
 })
 
 describe('what the text leaves out', () => {
-  it('a participant discards a smaller identifier; read otherwise the winner wins four times', () => {
+  it('discards a smaller identifier in a participant; otherwise the winner wins four times', () => {
     const right = election(descending(4), ids(4))
     expect(right.messages.total).toBe(14)
     expect(right.messages.byKind['elected']).toBe(4)
@@ -50,7 +53,7 @@ describe('what the text leaves out', () => {
     expect(literal.messages).toEqual({ total: 38, byKind: { election: 22, elected: 16 } })
   })
 
-  it('an identifier is frozen when its process joins; otherwise the election circulates for ever', () => {
+  it('freezes an identifier when its node joins; otherwise the election circulates for ever', () => {
     const changing = (options: PlainObject) =>
       election([1, 2, 3], [1], {
         options: { loads: { 1: 3, 2: 2, 3: 1 }, ...options },
@@ -68,7 +71,7 @@ describe('what the text leaves out', () => {
     expect(live.messages.total).toBeGreaterThan(400)
   })
 
-  it('and that is what others are measured with: who has become lighter meanwhile does not stop the winner', () => {
+  it('compares frozen identifiers: a node whose load has dropped since does not stop the winner', () => {
     const report = election([1, 2, 3], [], {
       options: { loads: { 1: 3, 2: 2, 3: 1 } },
       events: [
@@ -80,7 +83,7 @@ describe('what the text leaves out', () => {
     expect(violated(report)).toEqual([])
   })
 
-  it("one's own `elected` ends without effect: by then another election may be under way", () => {
+  it("ignores a node's own `elected` when it returns, because another election may be in progress", () => {
     const report = election([1, 2, 3], [], {
       events: [
         { atMs: 40, command: { node: 1, do: 'start' } },
@@ -93,7 +96,7 @@ describe('what the text leaves out', () => {
     expect(violated(report)).toEqual([])
   })
 
-  it('the least loaded wins, then the highest id', () => {
+  it('elects the least loaded node, then the highest id', () => {
     expect(election([1, 2, 3, 4], [2], { options: { loads: { 1: 5, 2: 1, 3: 1, 4: 9 } } }).leaders).toEqual([
       3,
     ])
@@ -102,7 +105,7 @@ describe('what the text leaves out', () => {
     ])
   })
 
-  it('links must keep their order: a new election that overtakes the end of the last one is discarded for ever', () => {
+  it('needs FIFO links: an election that overtakes the end of the previous one is discarded for ever', () => {
     const overtaking = (fifo: boolean) =>
       election([3, 1, 2], [3], {
         network: { delayMs: 10, fifo, rules: [{ from: 1, to: 2, kind: 'elected', delayMs: 100 }] },
@@ -129,13 +132,13 @@ describe('crashes and loss', () => {
     untilMs: 8000,
   }
 
-  it('one crash stalls the plain ring for ever', () => {
+  it('stalls the plain ring for ever after one crash', () => {
     const report = election([1, 2, 3, 4], [], crash)
     expect(report.leaders).toEqual([])
     expect(violated(report)).toEqual(['ring-liveness'])
   })
 
-  it('the crash-tolerant one passes over the dead, and takes them back', () => {
+  it('skips crashed nodes in the crash-tolerant ring, and includes them again when they recover', () => {
     const options = { faultTolerant: true }
     const report = election([1, 2, 3, 4], [], { ...crash, options })
     expect(report.leaders).toEqual([4])
@@ -154,7 +157,7 @@ describe('crashes and loss', () => {
     expect(violated(back)).toEqual([])
   })
 
-  it('two elections that race for the higher number come to an end', () => {
+  it('ends two elections that race for the higher epoch', () => {
     const report = election([1, 2, 3, 4], [], {
       options: { faultTolerant: true },
       network: { delayMs: 16.275 },
@@ -167,7 +170,7 @@ describe('crashes and loss', () => {
     expect(report.leaders).toEqual([4])
   })
 
-  it('a network slower than the hop timeout costs some messages more, not copies of copies', () => {
+  it('does not multiply messages when the network is slower than the hop timeout', () => {
     const all = ids(5).flatMap((a) => ids(5).flatMap((b) => (a < b ? [[a, b]] : [])))
     const report = election(ids(5), [], {
       options: { faultTolerant: true, hopTimeoutMs: 30 },
@@ -188,13 +191,13 @@ describe('crashes and loss', () => {
       { faultTolerant: true, hopTimeoutMs: 19 },
       'options.hopTimeoutMs: 19 is below 20, its least value here (two delays',
     ],
-    [{ faultTolerant: true, reliable: true }, 'options.reliable: has no meaning with faultTolerant'],
-    [{ faultTolerant: true, misreading: 'no-freeze' }, 'options.misreading: has no meaning with'],
+    [{ faultTolerant: true, reliable: true }, 'options.reliable: cannot be combined with faultTolerant'],
+    [{ faultTolerant: true, misreading: 'no-freeze' }, 'options.misreading: cannot be combined with'],
   ])('refuses %j', (options, message) => {
     expect(() => election([1, 2], [1], { options })).toThrow(message)
   })
 
-  it('over reliable links the plain ring does not notice that messages get lost, doubled and out of order', () => {
+  it('elects over reliable links although the network loses, duplicates and reorders messages', () => {
     for (const seed of ids(40)) {
       const report = election([1, 2, 3, 4], [2], {
         seed,
@@ -208,7 +211,7 @@ describe('crashes and loss', () => {
   })
 })
 
-it('in a schedule, too, a message over reliable links counts as what it carries', () => {
+it('counts a message over reliable links by the kind that it carries, also in a schedule', () => {
   const report = simulate({
     protocol: 'ring',
     nodes: [1, 2],
@@ -219,7 +222,7 @@ it('in a schedule, too, a message over reliable links counts as what it carries'
   expect(report.linkMessages.total).toBe(0)
 })
 
-it('every interleaving of every choice of starters elects the highest, and only once', () => {
+it('elects the highest node in every interleaving, for every choice of starters', () => {
   const report = exploring('ring', 3)
   expect(report).toMatchObject({ complete: true, counterexample: null })
   expect(report.specs.map(({ verdict }) => verdict)).toEqual(['held', 'held'])

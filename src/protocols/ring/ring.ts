@@ -1,10 +1,10 @@
 /**
- * The ring election of Chang and Roberts, as the lecture gives it, on links that are reliable and keep their order.
+ * The ring election of Chang and Roberts, as the lecture describes it, on reliable FIFO links.
  *
- * An `election` message carries the largest identifier seen so far round the ring; whoever gets its own back has won
- * and sends `elected` round. Four things that the text leaves out are decided here (README.md, R2 to R6): a
- * participant discards a smaller identifier; a dynamic identifier is frozen when its process joins an election; a
- * message is recognised as one's own by its node, not by its value; and one's own `elected` ends with no effect.
+ * An `election` message carries the largest identifier seen so far around the ring. A node that receives its own
+ * identifier has won, and sends `elected` around. The text leaves four decisions open (README.md, R2 to R6): a
+ * participant discards a smaller identifier; a dynamic identifier is frozen when its node joins an election; a node
+ * recognises its own message by the node in it, not by the value; and a node's own `elected` has no effect when it returns.
  *
  * Source: B. Franke, Distributed Systems, lecture 11, University of Edinburgh, 2006.
  */
@@ -30,7 +30,7 @@ export type RingState = {
   /** The lecture's electd; null is its ⊥. */
   readonly elected: NodeId | null
   readonly load: number
-  /** This process's identifier in the election it takes part in, frozen when it joined; null outside of one. */
+  /** The node's identifier in the current election, frozen when it joined; null when it takes part in none. */
   readonly frozen: Key | null
 }
 
@@ -49,7 +49,7 @@ export function ring(
     return rules.keyInElection(now, state.frozen)
   }
 
-  /** Joins an election, or goes on taking part in it, and sends a message on. */
+  /** Joins the election unless it takes part already, and sends a message to the successor. */
   function join(state: RingState, key: Key, me: Key): RingStep {
     const joined: RingState = state.participant
       ? state
@@ -57,18 +57,18 @@ export function ring(
     return { state: joined, effects: [send(successor, { kind: 'election', key })] }
   }
 
-  function onElection(state: RingState, key: Key): RingStep {
+  function handleElection(state: RingState, key: Key): RingStep {
     const me = keyOf(state)
     if (rules.isOwn(key, self, me)) {
       const won: RingState = { participant: false, elected: self, load: state.load, frozen: null }
       return { state: won, effects: [send(successor, { kind: 'elected', key: me })] }
     }
     if (compareKeys(key, me) > 0) return join(state, key, me)
-    if (rules.answersSmaller(state.participant)) return join(state, me, me)
+    if (rules.shouldAnswerSmaller(state.participant)) return join(state, me, me)
     return { state, effects: NOTHING }
   }
 
-  function onElected(state: RingState, key: Key): RingStep {
+  function handleElected(state: RingState, key: Key): RingStep {
     if (key.node === self) return { state, effects: NOTHING }
     const same = !state.participant && state.elected === key.node
     return {
@@ -77,7 +77,7 @@ export function ring(
     }
   }
 
-  function onCommand(state: RingState, command: RingCommand): RingStep {
+  function handleCommand(state: RingState, command: RingCommand): RingStep {
     switch (command.do) {
       case 'start': {
         if (state.participant) return { state, effects: NOTHING }
@@ -95,11 +95,11 @@ export function ring(
   }
 
   function react(state: RingState, input: Input<RingMessage, RingCommand>): RingStep {
-    if (input.type === 'command') return onCommand(state, input.command)
+    if (input.type === 'command') return handleCommand(state, input.command)
     if (input.type !== 'message') return { state, effects: NOTHING }
     return input.body.kind === 'election'
-      ? onElection(state, input.body.key)
-      : onElected(state, input.body.key)
+      ? handleElection(state, input.body.key)
+      : handleElected(state, input.body.key)
   }
 
   return {

@@ -1,13 +1,13 @@
 /**
- * The ring election made to live through crashes and lost messages.
+ * The crash-tolerant ring election: it also survives lost messages.
  *
- * Elections are numbered (`epoch`, on stable storage): a higher number makes a process forget a lower one. Every hop
- * is acknowledged; a successor that does not answer is suspected and passed over, and whoever is left alone wins. A
- * message that has been round more than once is dropped, because its originator is gone. Whoever takes part and hears
- * no result in time begins again under the next number, and so does whoever finds that its leader is gone, that two
- * leaders are known under one number, or that it has a larger identifier than the leader.
+ * Elections are numbered (`epoch`, persisted), and a higher epoch replaces a lower one. Every hop is acknowledged. A node
+ * suspects and skips a successor that does not answer; a node that suspects all others wins. A message that has made more
+ * hops than there are nodes is dropped, because its originator is gone. A node starts an election in the next epoch if
+ * it receives no result in time, if its leader is gone, if it learns of two leaders in one epoch, or if its identifier is
+ * larger than the leader's.
  *
- * An epoch is not a fencing token: without a majority two leaders may share one for a moment.
+ * An epoch is not a fencing token: without a majority two leaders may share an epoch for a moment.
  */
 import {
   type Effect,
@@ -32,18 +32,18 @@ import { withLeaderNews } from '../news.ts'
 import { compareKeys, type Key, type RingCommand } from './messages.ts'
 import { ringView } from './ring.ts'
 
-/** What goes round the ring; `hops` counts how far. */
-type Token = {
+/** A message that goes around the ring. `hops`: the number of hops so far, this one included. */
+type HopMessage = {
   readonly kind: 'election' | 'elected'
   readonly epoch: number
   readonly key: Key
   readonly hops: number
-  /** Tells the messages of a sender apart, for its acknowledgement. */
+  /** Identifies the message in its acknowledgement. */
   readonly seq: number
 }
 
 export type TolerantMessage =
-  | Token
+  | HopMessage
   | { readonly kind: 'ack'; readonly seq: number }
   | { readonly kind: 'nack'; readonly seq: number; readonly epoch: number }
   | { readonly kind: 'ping' }
@@ -58,14 +58,14 @@ export type TolerantState = {
   readonly frozen: Key | null
   readonly suspected: readonly NodeId[]
   /**
-   * Whose identifier, and whose result, was sent on under this number. Once is enough: a second copy comes from
-   * somebody who took this process for dead, and to send it on as well would make copies of copies.
+   * The nodes whose identifier, and whose result, this node has sent on in this epoch. Each is sent on once: a second copy
+   * comes from a node that suspected this one, and sending it on would multiply copies.
    */
   readonly sentOn: { readonly election: readonly NodeId[]; readonly elected: readonly NodeId[] }
-  /** The last message sent to the successor that has not been acknowledged, and to whom it went. */
-  readonly pending: readonly { readonly to: NodeId; readonly token: Token }[]
+  /** Messages that have not been acknowledged, and their receivers. */
+  readonly pending: readonly { readonly to: NodeId; readonly message: HopMessage }[]
   readonly nextSeq: number
-  /** Whether the leader has answered since it was last asked. */
+  /** Whether the leader has answered the last ping. */
   readonly leaderAnswered: boolean
 }
 
@@ -92,45 +92,45 @@ export function tolerantRing(
   timing: TolerantTiming,
 ): Protocol<TolerantState, TolerantMessage, RingCommand, TolerantStable> {
   const place = nodes.indexOf(self)
-  /** The others in the order of the ring, the successor first. */
+  /** The other nodes in ring order, starting with the successor. */
   const around = [...nodes.slice(place + 1), ...nodes.slice(0, place)]
 
   function keyOf(state: TolerantState): Key {
     return state.frozen ?? { load: state.load, node: self }
   }
 
-  /** Sends a message to the next process that is not suspected; alone, one has won. */
-  function pass(
+  /** Sends a message to the next node that is not suspected. If all are suspected, this node has won. */
+  function sendOn(
     state: TolerantState,
-    kind: Token['kind'],
+    kind: HopMessage['kind'],
     key: Key,
     hops: number,
     now: Micros,
   ): TolerantStep {
     const to = around.find((id) => !state.suspected.includes(id))
-    if (to === undefined) return kind === 'election' ? win(state, now) : unchanged(state)
-    const token: Token = { kind, epoch: state.epoch, key, hops, seq: state.nextSeq }
+    if (to === undefined) return kind === 'election' ? becomeLeader(state, now) : unchanged(state)
+    const message: HopMessage = { kind, epoch: state.epoch, key, hops, seq: state.nextSeq }
     return {
-      state: change(state, { nextSeq: state.nextSeq + 1, pending: [...state.pending, { to, token }] }),
-      effects: [send(to, token), setTimer(hopTimer(token.seq), now + timing.hopTimeout)],
+      state: change(state, { nextSeq: state.nextSeq + 1, pending: [...state.pending, { to, message }] }),
+      effects: [send(to, message), setTimer(hopTimer(message.seq), now + timing.hopTimeout)],
     }
   }
 
-  function begin(state: TolerantState, now: Micros): TolerantStep {
+  function startElection(state: TolerantState, now: Micros): TolerantStep {
     const epoch = state.epoch + 1
     const me: Key = { load: state.load, node: self }
-    const joined = change(reset(state, epoch), { participant: true, frozen: me })
-    return after(
+    const joined = change(enterEpoch(state, epoch), { participant: true, frozen: me })
+    return concatSteps(
       {
         state: joined,
         effects: [persist({ epoch }), setTimer(ELECTION_TIMER, now + timing.electionTimeout)],
       },
-      pass(joined, 'election', me, 1, now),
+      sendOn(joined, 'election', me, 1, now),
     )
   }
 
-  /** A higher number: what belongs to lower ones is forgotten, but not who is suspected: only a sign of life ends that. */
-  function reset(state: TolerantState, epoch: number): TolerantState {
+  /** Enters a higher epoch and forgets lower ones. Suspicions stay: only a sign of life clears them. */
+  function enterEpoch(state: TolerantState, epoch: number): TolerantState {
     return change(state, {
       epoch,
       participant: false,
@@ -142,35 +142,43 @@ export function tolerantRing(
     })
   }
 
-  function win(state: TolerantState, now: Micros): TolerantStep {
+  function becomeLeader(state: TolerantState, now: Micros): TolerantStep {
     const me = keyOf(state)
     const won = change(state, { participant: false, leader: me, frozen: null, leaderAnswered: true })
     const others = around.some((id) => !state.suspected.includes(id))
-    const told: TolerantStep = others ? pass(won, 'elected', me, 1, now) : unchanged(won)
-    return after({ state: won, effects: [stopTimer(ELECTION_TIMER)] }, told)
+    const announced: TolerantStep = others ? sendOn(won, 'elected', me, 1, now) : unchanged(won)
+    return concatSteps({ state: won, effects: [stopTimer(ELECTION_TIMER)] }, announced)
   }
 
-  function onToken(state: TolerantState, from: NodeId, token: Token, now: Micros): TolerantStep {
-    if (token.epoch < state.epoch) {
-      return { state, effects: [send(from, { kind: 'nack', seq: token.seq, epoch: state.epoch })] }
+  function handleHopMessage(
+    state: TolerantState,
+    from: NodeId,
+    message: HopMessage,
+    now: Micros,
+  ): TolerantStep {
+    if (message.epoch < state.epoch) {
+      return { state, effects: [send(from, { kind: 'nack', seq: message.seq, epoch: state.epoch })] }
     }
-    const acknowledged: TolerantEffect[] = [send(from, { kind: 'ack', seq: token.seq })]
-    // Whoever's identifier goes round has begun under this number, so it is there whatever was believed before.
-    let current = alive(alive(state, from), token.key.node)
-    if (token.epoch > state.epoch) {
-      const behind = catchUp(current, token.epoch, null, now)
+    const acknowledged: TolerantEffect[] = [send(from, { kind: 'ack', seq: message.seq })]
+    // The owner of the identifier takes part in this epoch, so it is alive, even if this node suspected it.
+    let current = clearSuspicion(clearSuspicion(state, from), message.key.node)
+    if (message.epoch > state.epoch) {
+      const behind = catchUp(current, message.epoch, null, now)
       current = behind.state
       acknowledged.push(...behind.effects)
     }
-    const known = current.sentOn[token.kind].includes(token.key.node)
-    if (known || token.hops > nodes.length) return { state: current, effects: acknowledged }
-    const next = token.kind === 'election' ? onElection(current, token, now) : onElected(current, token, now)
+    const known = current.sentOn[message.kind].includes(message.key.node)
+    if (known || message.hops > nodes.length) return { state: current, effects: acknowledged }
+    const next =
+      message.kind === 'election'
+        ? handleElection(current, message, now)
+        : handleElected(current, message, now)
     return { state: next.state, effects: [...acknowledged, ...next.effects] }
   }
 
-  function onElection(state: TolerantState, { key, hops }: Token, now: Micros): TolerantStep {
+  function handleElection(state: TolerantState, { key, hops }: HopMessage, now: Micros): TolerantStep {
     const me = keyOf(state)
-    if (key.node === self) return state.participant ? win(state, now) : unchanged(state)
+    if (key.node === self) return state.participant ? becomeLeader(state, now) : unchanged(state)
     if (compareKeys(key, me) > 0) return join(withSentOn(state, 'election', key), key, hops + 1, me, now)
     if (!state.participant && state.leader === null) return join(state, me, 1, me, now)
     return unchanged(state)
@@ -178,53 +186,59 @@ export function tolerantRing(
 
   function join(state: TolerantState, key: Key, hops: number, me: Key, now: Micros): TolerantStep {
     const joined = change(state, { participant: true, leader: null, frozen: me })
-    return after(
+    return concatSteps(
       { state: joined, effects: [setTimer(ELECTION_TIMER, now + timing.electionTimeout)] },
-      pass(joined, 'election', key, hops, now),
+      sendOn(joined, 'election', key, hops, now),
     )
   }
 
-  function onElected(state: TolerantState, { key, hops }: Token, now: Micros): TolerantStep {
+  function handleElected(state: TolerantState, { key, hops }: HopMessage, now: Micros): TolerantStep {
     if (key.node === self) return unchanged(state)
-    // A process that was passed over while the message went round, though it has the larger identifier.
-    if (compareKeys(keyOf(state), key) > 0) return begin(state, now)
+    // This node has the larger identifier, but was skipped while the message went around.
+    if (compareKeys(keyOf(state), key) > 0) return startElection(state, now)
     const following = follow(withSentOn(state, 'elected', key), key)
-    return after(following, pass(following.state, 'elected', key, hops + 1, now))
+    return concatSteps(following, sendOn(following.state, 'elected', key, hops + 1, now))
   }
 
-  /** Acknowledged, or refused because this process is behind. */
-  function settle(state: TolerantState, seq: number): TolerantState {
-    const pending = state.pending.filter(({ token }) => token.seq !== seq)
+  /** The message was acknowledged, or refused because this node is behind. */
+  function removePending(state: TolerantState, seq: number): TolerantState {
+    const pending = state.pending.filter(({ message }) => message.seq !== seq)
     return pending.length === state.pending.length ? state : change(state, { pending })
   }
 
-  function onHopTimeout(state: TolerantState, seq: number, now: Micros): TolerantStep {
-    const lost = state.pending.find(({ token }) => token.seq === seq)
+  function handleHopTimeout(state: TolerantState, seq: number, now: Micros): TolerantStep {
+    const lost = state.pending.find(({ message }) => message.seq === seq)
     if (lost === undefined) return unchanged(state)
-    const without = settle(change(state, { suspected: withId(state.suspected, lost.to) }), seq)
-    if (lost.token.epoch !== state.epoch) return unchanged(without)
-    return pass(without, lost.token.kind, lost.token.key, lost.token.hops, now)
+    const without = removePending(change(state, { suspected: withId(state.suspected, lost.to) }), seq)
+    if (lost.message.epoch !== state.epoch) return unchanged(without)
+    return sendOn(without, lost.message.kind, lost.message.key, lost.message.hops, now)
   }
 
   /**
-   * Others are ahead: whatever goes on under that number will pass here. To begin under a still higher one at once
-   * would race with it for ever; if nothing comes, the timer begins.
+   * Other nodes are ahead: the messages of that epoch will arrive here, too. Starting an election in a still higher epoch
+   * could race with it for ever. If no message arrives, the timer starts an election.
    */
   function catchUp(state: TolerantState, epoch: number, leader: Key | null, now: Micros): TolerantStep {
     const timer =
       leader === null ? setTimer(ELECTION_TIMER, now + timing.electionTimeout) : stopTimer(ELECTION_TIMER)
-    return { state: change(reset(state, epoch), { leader }), effects: [persist({ epoch }), timer] }
+    return { state: change(enterEpoch(state, epoch), { leader }), effects: [persist({ epoch }), timer] }
   }
 
-  /** What somebody says about who leads. */
-  function onStanding(state: TolerantState, epoch: number, leader: Key | null, now: Micros): TolerantStep {
+  /** A peer reports its epoch and leader. */
+  function handleLeaderReport(
+    state: TolerantState,
+    epoch: number,
+    leader: Key | null,
+    now: Micros,
+  ): TolerantStep {
     if (epoch < state.epoch) return unchanged(state)
     const current = epoch > state.epoch ? catchUp(state, epoch, null, now) : unchanged(state)
     if (leader === null || leader.node === self) return current
-    if (compareKeys(keyOf(current.state), leader) > 0) return after(current, begin(current.state, now))
-    if (current.state.leader === null) return after(current, follow(current.state, leader))
+    if (compareKeys(keyOf(current.state), leader) > 0)
+      return concatSteps(current, startElection(current.state, now))
+    if (current.state.leader === null) return concatSteps(current, follow(current.state, leader))
     const isOther = compareKeys(leader, current.state.leader) !== 0
-    return isOther ? after(current, begin(current.state, now)) : current
+    return isOther ? concatSteps(current, startElection(current.state, now)) : current
   }
 
   function follow(state: TolerantState, leader: Key): TolerantStep {
@@ -234,7 +248,7 @@ export function tolerantRing(
     }
   }
 
-  function onProbe(state: TolerantState, now: Micros): TolerantStep {
+  function handleProbe(state: TolerantState, now: Micros): TolerantStep {
     const again = setTimer(PROBE_TIMER, now + timing.probeEvery)
     const { leader, epoch } = state
     if (leader === null) return { state, effects: [again] }
@@ -242,44 +256,54 @@ export function tolerantRing(
     if (leader.node === self) return { state, effects: [...sendAll(around, hello), again] }
     const greeted = sendAll(state.suspected, hello)
     if (!state.leaderAnswered) {
-      return after({ state, effects: [...greeted, again] }, begin(state, now))
+      return concatSteps({ state, effects: [...greeted, again] }, startElection(state, now))
     }
     const asked = change(state, { leaderAnswered: false })
     return { state: asked, effects: [...greeted, send(leader.node, { kind: 'ping' }), again] }
   }
 
-  function alive(state: TolerantState, peer: NodeId): TolerantState {
+  function clearSuspicion(state: TolerantState, peer: NodeId): TolerantState {
     const suspected = withoutId(state.suspected, peer)
     return suspected === state.suspected ? state : change(state, { suspected })
   }
 
-  function onMessage(state: TolerantState, from: NodeId, body: TolerantMessage, now: Micros): TolerantStep {
+  function handleMessage(
+    state: TolerantState,
+    from: NodeId,
+    body: TolerantMessage,
+    now: Micros,
+  ): TolerantStep {
     switch (body.kind) {
       case 'election':
       case 'elected':
-        return onToken(state, from, body, now)
+        return handleHopMessage(state, from, body, now)
       case 'ack':
-        return { state: settle(alive(state, from), body.seq), effects: [stopTimer(hopTimer(body.seq))] }
+        return {
+          state: removePending(clearSuspicion(state, from), body.seq),
+          effects: [stopTimer(hopTimer(body.seq))],
+        }
       case 'nack': {
-        const told = settle(alive(state, from), body.seq)
-        const stopped: TolerantStep = { state: told, effects: [stopTimer(hopTimer(body.seq))] }
-        return body.epoch <= told.epoch ? stopped : after(stopped, catchUp(told, body.epoch, null, now))
+        const refused = removePending(clearSuspicion(state, from), body.seq)
+        const stopped: TolerantStep = { state: refused, effects: [stopTimer(hopTimer(body.seq))] }
+        return body.epoch <= refused.epoch
+          ? stopped
+          : concatSteps(stopped, catchUp(refused, body.epoch, null, now))
       }
       case 'ping':
         return {
-          state: alive(state, from),
+          state: clearSuspicion(state, from),
           effects: [send(from, { kind: 'pong', epoch: state.epoch, leader: state.leader })],
         }
       case 'pong':
-        return onPong(alive(state, from), from, body.epoch, body.leader, now)
+        return handlePong(clearSuspicion(state, from), from, body.epoch, body.leader, now)
       case 'hello':
-        return onStanding(alive(state, from), body.epoch, body.leader, now)
+        return handleLeaderReport(clearSuspicion(state, from), body.epoch, body.leader, now)
       default:
         return unreachable(body)
     }
   }
 
-  function onPong(
+  function handlePong(
     state: TolerantState,
     from: NodeId,
     epoch: number,
@@ -288,9 +312,9 @@ export function tolerantRing(
   ): TolerantStep {
     const isAnswer = from === state.leader?.node && !state.leaderAnswered
     const answered = isAnswer ? change(state, { leaderAnswered: true }) : state
-    // The believed leader does not lead (any more): it has forgotten, or follows another.
+    // The node that this node follows does not lead: it has restarted, or follows another node.
     const deposed = from === answered.leader?.node && epoch <= answered.epoch && leader?.node !== from
-    return deposed ? begin(answered, now) : onStanding(answered, epoch, leader, now)
+    return deposed ? startElection(answered, now) : handleLeaderReport(answered, epoch, leader, now)
   }
 
   function react(
@@ -300,14 +324,14 @@ export function tolerantRing(
   ): TolerantStep {
     switch (input.type) {
       case 'message':
-        return onMessage(state, input.from, input.body, now)
+        return handleMessage(state, input.from, input.body, now)
       case 'timer':
-        if (input.name === PROBE_TIMER) return onProbe(state, now)
-        if (input.name === ELECTION_TIMER) return begin(state, now)
-        return onHopTimeout(state, Number(input.name.slice('hop '.length)), now)
+        if (input.name === PROBE_TIMER) return handleProbe(state, now)
+        if (input.name === ELECTION_TIMER) return startElection(state, now)
+        return handleHopTimeout(state, Number(input.name.slice('hop '.length)), now)
       case 'command': {
         const { command } = input
-        if (command.do === 'start') return state.participant ? unchanged(state) : begin(state, now)
+        if (command.do === 'start') return state.participant ? unchanged(state) : startElection(state, now)
         return unchanged(state.load === command.load ? state : change(state, { load: command.load }))
       }
       default:
@@ -336,9 +360,9 @@ export function tolerantRing(
       }
       if (stable === null) return probing
       const hello: TolerantMessage = { kind: 'hello', epoch: stable.epoch, leader: null }
-      return after(
+      return concatSteps(
         { state: probing.state, effects: [...probing.effects, ...sendAll(around, hello)] },
-        begin(probing.state, now),
+        startElection(probing.state, now),
       )
     },
     step(state, input, now) {
@@ -357,7 +381,7 @@ export function tolerantRing(
   }
 }
 
-/** A state with some fields changed. Spelled out, because a spread takes longer than the rest of a step. */
+/** A state with some fields changed. Written out, because a spread takes longer than the rest of a step. */
 function change(state: TolerantState, changes: Partial<TolerantState>): TolerantState {
   const {
     epoch = state.epoch,
@@ -378,7 +402,7 @@ function leaderOf({ leader }: TolerantState): NodeId | null {
   return leader === null ? null : leader.node
 }
 
-function withSentOn(state: TolerantState, kind: Token['kind'], { node }: Key): TolerantState {
+function withSentOn(state: TolerantState, kind: HopMessage['kind'], { node }: Key): TolerantState {
   return change(state, { sentOn: { ...state.sentOn, [kind]: withId(state.sentOn[kind], node) } })
 }
 
@@ -386,7 +410,7 @@ function unchanged(state: TolerantState): TolerantStep {
   return { state, effects: NOTHING }
 }
 
-/** One thing after another: the second step was taken from the first one's state. */
-function after(first: TolerantStep, second: TolerantStep): TolerantStep {
+/** The result of two steps, where the second started from the state of the first. */
+function concatSteps(first: TolerantStep, second: TolerantStep): TolerantStep {
   return { state: second.state, effects: [...first.effects, ...second.effects] }
 }
