@@ -2,7 +2,7 @@
  * Linear combinations of columns over GF(2^8).
  *
  * Up to four targets are computed together: a table has, for every source and every value of a byte, the products for
- * all four targets packed into one 32-bit number. So one look-up per source byte serves four targets.
+ * all four targets packed into one 32-bit number. So one lookup per source byte serves four targets.
  */
 import { type Matrix, multiply } from './galois.ts'
 
@@ -84,44 +84,99 @@ function sumBytes(table: Int32Array, sources: readonly Uint8Array[], block: Bloc
   }
 }
 
-/** Sums of four bytes at once. Sources are added in pairs: fewer passes over the sums. */
+/** Sums of four bytes at once. Up to five sources are added in one pass: every pass reads and writes the sums. */
 function sumWords(table: Int32Array, sources: readonly Int32Array[], block: Block, sums: Int32Array): void {
   sums.fill(0, 0, 4 * block.length)
-  let number = 0
-  for (; number + 1 < sources.length; number += 2)
-    addTwo(table.subarray(number * VALUES), sources.slice(number, number + 2), block, sums)
-  if (number < sources.length)
-    addOne(table.subarray(number * VALUES), sources[number] as Int32Array, block, sums)
-}
-
-function addTwo(table: Int32Array, pair: readonly Int32Array[], block: Block, sums: Int32Array): void {
-  const [first, second] = pair as readonly [Int32Array, Int32Array]
-  const { start, length } = block
-  for (let i = 0, at = 0; i < length; i++, at += 4) {
-    const a = first[start + i] as number
-    const b = second[start + i] as number
-    sums[at] = (sums[at] as number) ^ (table[a & 255] as number) ^ (table[256 + (b & 255)] as number)
-    sums[at + 1] =
-      (sums[at + 1] as number) ^
-      (table[(a >>> 8) & 255] as number) ^
-      (table[256 + ((b >>> 8) & 255)] as number)
-    sums[at + 2] =
-      (sums[at + 2] as number) ^
-      (table[(a >>> 16) & 255] as number) ^
-      (table[256 + ((b >>> 16) & 255)] as number)
-    sums[at + 3] =
-      (sums[at + 3] as number) ^ (table[a >>> 24] as number) ^ (table[256 + (b >>> 24)] as number)
+  let next = 0
+  while (next < sources.length) {
+    const left = sources.length - next
+    const [count, add] = left >= 5 ? [5, addFive] : left >= 3 ? [3, addThree] : [1, addOne]
+    add(table.subarray(next * VALUES), sources.slice(next, next + count), block, sums)
+    next += count
   }
 }
 
-function addOne(table: Int32Array, source: Int32Array, block: Block, sums: Int32Array): void {
+type Five = readonly [Int32Array, Int32Array, Int32Array, Int32Array, Int32Array]
+
+function addFive(t: Int32Array, sources: readonly Int32Array[], block: Block, sums: Int32Array): void {
+  const [v, w, x, y, z] = sources as Five
+  const { start, length } = block
+  for (let i = 0, at = 0; i < length; i++, at += 4) {
+    const a = v[start + i] as number
+    const b = w[start + i] as number
+    const c = x[start + i] as number
+    const d = y[start + i] as number
+    const e = z[start + i] as number
+    sums[at] =
+      (sums[at] as number) ^
+      (t[a & 255] as number) ^
+      (t[256 + (b & 255)] as number) ^
+      (t[512 + (c & 255)] as number) ^
+      (t[768 + (d & 255)] as number) ^
+      (t[1024 + (e & 255)] as number)
+    sums[at + 1] =
+      (sums[at + 1] as number) ^
+      (t[(a >>> 8) & 255] as number) ^
+      (t[256 + ((b >>> 8) & 255)] as number) ^
+      (t[512 + ((c >>> 8) & 255)] as number) ^
+      (t[768 + ((d >>> 8) & 255)] as number) ^
+      (t[1024 + ((e >>> 8) & 255)] as number)
+    sums[at + 2] =
+      (sums[at + 2] as number) ^
+      (t[(a >>> 16) & 255] as number) ^
+      (t[256 + ((b >>> 16) & 255)] as number) ^
+      (t[512 + ((c >>> 16) & 255)] as number) ^
+      (t[768 + ((d >>> 16) & 255)] as number) ^
+      (t[1024 + ((e >>> 16) & 255)] as number)
+    sums[at + 3] =
+      (sums[at + 3] as number) ^
+      (t[a >>> 24] as number) ^
+      (t[256 + (b >>> 24)] as number) ^
+      (t[512 + (c >>> 24)] as number) ^
+      (t[768 + (d >>> 24)] as number) ^
+      (t[1024 + (e >>> 24)] as number)
+  }
+}
+
+function addThree(t: Int32Array, sources: readonly Int32Array[], block: Block, sums: Int32Array): void {
+  const [x, y, z] = sources as unknown as Five
+  const { start, length } = block
+  for (let i = 0, at = 0; i < length; i++, at += 4) {
+    const a = x[start + i] as number
+    const b = y[start + i] as number
+    const c = z[start + i] as number
+    sums[at] =
+      (sums[at] as number) ^
+      (t[a & 255] as number) ^
+      (t[256 + (b & 255)] as number) ^
+      (t[512 + (c & 255)] as number)
+    sums[at + 1] =
+      (sums[at + 1] as number) ^
+      (t[(a >>> 8) & 255] as number) ^
+      (t[256 + ((b >>> 8) & 255)] as number) ^
+      (t[512 + ((c >>> 8) & 255)] as number)
+    sums[at + 2] =
+      (sums[at + 2] as number) ^
+      (t[(a >>> 16) & 255] as number) ^
+      (t[256 + ((b >>> 16) & 255)] as number) ^
+      (t[512 + ((c >>> 16) & 255)] as number)
+    sums[at + 3] =
+      (sums[at + 3] as number) ^
+      (t[a >>> 24] as number) ^
+      (t[256 + (b >>> 24)] as number) ^
+      (t[512 + (c >>> 24)] as number)
+  }
+}
+
+function addOne(t: Int32Array, sources: readonly Int32Array[], block: Block, sums: Int32Array): void {
+  const [source] = sources as unknown as Five
   const { start, length } = block
   for (let i = 0, at = 0; i < length; i++, at += 4) {
     const a = source[start + i] as number
-    sums[at] = (sums[at] as number) ^ (table[a & 255] as number)
-    sums[at + 1] = (sums[at + 1] as number) ^ (table[(a >>> 8) & 255] as number)
-    sums[at + 2] = (sums[at + 2] as number) ^ (table[(a >>> 16) & 255] as number)
-    sums[at + 3] = (sums[at + 3] as number) ^ (table[a >>> 24] as number)
+    sums[at] = (sums[at] as number) ^ (t[a & 255] as number)
+    sums[at + 1] = (sums[at + 1] as number) ^ (t[(a >>> 8) & 255] as number)
+    sums[at + 2] = (sums[at + 2] as number) ^ (t[(a >>> 16) & 255] as number)
+    sums[at + 3] = (sums[at + 3] as number) ^ (t[a >>> 24] as number)
   }
 }
 
