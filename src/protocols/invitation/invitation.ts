@@ -38,7 +38,15 @@ import {
 } from '../../core/index.ts'
 import { withLeaderNews } from '../news.ts'
 import { type Group, type InvitationCommand, type InvitationMessage, sameGroup } from './messages.ts'
-import type { InvitationStable, InvitationState } from './state.ts'
+import {
+  change,
+  clearPending,
+  createState,
+  type InvitationStable,
+  type InvitationState,
+  leaderOf,
+  withSeen,
+} from './state.ts'
 
 export type InvitationTiming = {
   readonly policy: 'soft' | 'strict'
@@ -382,58 +390,8 @@ export function invitation(
   }
 }
 
-function createState(self: NodeId): InvitationState {
-  return {
-    status: 'Normal',
-    group: { coordinator: self, counter: 0 },
-    up: [],
-    d: self,
-    counter: 0,
-    seen: [],
-    query: null,
-    queries: 0,
-    found: null,
-    repeats: 0,
-    unready: [],
-    misses: null,
-  }
-}
-
-/** A state with some fields changed. Written out, because a spread takes longer than the rest of a step. */
-function change(state: InvitationState, changes: Partial<InvitationState>): InvitationState {
-  const {
-    status = state.status,
-    group = state.group,
-    up = state.up,
-    d = state.d,
-    counter = state.counter,
-    seen = state.seen,
-    query = state.query,
-    queries = state.queries,
-    found = state.found,
-    repeats = state.repeats,
-    unready = state.unready,
-    misses = state.misses,
-  } = changes
-  return { status, group, up, d, counter, seen, query, queries, found, repeats, unready, misses }
-}
-
-/** Ends all operations in progress. */
-function clearPending(state: InvitationState): InvitationState {
-  return change(state, { query: null, found: null, repeats: 0, unready: [], misses: null })
-}
-
 function unchanged(state: InvitationState): InvitationStep {
   return { state, effects: NOTHING }
-}
-
-function withSeen(seen: InvitationState['seen'], { coordinator, counter }: Group): InvitationState['seen'] {
-  const rest = seen.filter(([node]) => node !== coordinator)
-  return [...rest, [coordinator, counter] as const].sort(([a], [b]) => compareIds(a, b))
-}
-
-function leaderOf(state: InvitationState): NodeId | null {
-  return state.status === 'Normal' ? state.group.coordinator : null
 }
 
 function viewOf(self: NodeId, state: InvitationState): View {

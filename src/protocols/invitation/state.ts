@@ -1,4 +1,4 @@
-import type { NodeId } from '../../core/index.ts'
+import { compareIds, type NodeId } from '../../core/index.ts'
 import type { Group } from './messages.ts'
 
 export type InvitationState = {
@@ -28,3 +28,56 @@ export type InvitationState = {
 
 /** The counter, unless it is volatile. */
 export type InvitationStable = { readonly counter: number }
+
+export function createState(self: NodeId): InvitationState {
+  return {
+    status: 'Normal',
+    group: { coordinator: self, counter: 0 },
+    up: [],
+    d: self,
+    counter: 0,
+    seen: [],
+    query: null,
+    queries: 0,
+    found: null,
+    repeats: 0,
+    unready: [],
+    misses: null,
+  }
+}
+
+/** A state with some fields changed. Written out, because a spread takes longer than the rest of a step. */
+export function change(state: InvitationState, changes: Partial<InvitationState>): InvitationState {
+  const {
+    status = state.status,
+    group = state.group,
+    up = state.up,
+    d = state.d,
+    counter = state.counter,
+    seen = state.seen,
+    query = state.query,
+    queries = state.queries,
+    found = state.found,
+    repeats = state.repeats,
+    unready = state.unready,
+    misses = state.misses,
+  } = changes
+  return { status, group, up, d, counter, seen, query, queries, found, repeats, unready, misses }
+}
+
+/** Ends all operations in progress. */
+export function clearPending(state: InvitationState): InvitationState {
+  return change(state, { query: null, found: null, repeats: 0, unready: [], misses: null })
+}
+
+export function withSeen(
+  seen: InvitationState['seen'],
+  { coordinator, counter }: Group,
+): InvitationState['seen'] {
+  const rest = seen.filter(([node]) => node !== coordinator)
+  return [...rest, [coordinator, counter] as const].sort(([a], [b]) => compareIds(a, b))
+}
+
+export function leaderOf(state: InvitationState): NodeId | null {
+  return state.status === 'Normal' ? state.group.coordinator : null
+}
