@@ -68,9 +68,9 @@ export const JOB_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
 /** Jobs that a group keeps, ended ones included until they are cancelled and forgotten. */
 export const MOST_JOBS = 256
 /** Longest reason, in characters. Longer ones are cut. */
-export const LONGEST_REASON = 200
+export const LONGEST_REASON = 100
 /** Longest digest, in characters. */
-export const LONGEST_DIGEST = 128
+export const LONGEST_DIGEST = 64
 
 /**
  * From the host to its manager. A command that does not fit the state is answered with the output `refused`.
@@ -138,7 +138,7 @@ export type ManagerCommand =
  * `holds`: the column is recorded; acknowledge it to its sender.
  * `start`: restore the commit from the sources and run the job, at most once per assignment. `token` is the sink's fence.
  * `stop`: end the job under this assignment; none of its outputs may be released any more.
- * `drop`: delete all columns of the job on this node except those of these checkpoints.
+ * `drop`: of the columns of the job that this node recorded (`holds`), delete all except those of these checkpoints.
  * `reencode`: restore `commit` from the sources and store it again as `id`; then report `uploaded` for `id`.
  * `repair`: this node lacks a column of the commit: restore it from the sources, then report `held`.
  * `jobs`: the table of jobs changed; it is in the view's detail.
