@@ -5,8 +5,8 @@ import { count, plural } from '../../core/text.ts'
 import { type Broken, brokenAssumptions } from '../../workbench/forensics/assumptions.ts'
 import {
   eventsOf,
+  matchMessages,
   mergedTrace,
-  postOf,
   type Run,
   runsOf,
   type Scale,
@@ -48,19 +48,19 @@ export function analyse(
     )
   const options = checkedOptions(definition, first, first.steps[0]?.file ?? '')
   const replayed = replayRuns(runs, definition)
-  const post = postOf(runs)
+  const messages = matchMessages(runs)
   const { rhoPpm = 0 } = definition.constants(options, first.header.nodes.length)
   const wallError = clockErrorMs === null ? null : Math.round(clockErrorMs * 1000)
-  const scale = scaleOf(runs, post.letters, { rho: rhoPpm / 1_000_000, wallError })
-  const events = eventsOf(runs, scale, post)
+  const scale = scaleOf(runs, messages.records, { rho: rhoPpm / 1_000_000, wallError })
+  const events = eventsOf(runs, scale, messages)
   const begin = events[0]?.at ?? 0
   return {
     runs,
     scale,
     replayed,
     ...judge(definition, options, runs, events, scale, replayed),
-    broken: brokenAssumptions({ definition, options, runs, post, scale, replayed, begin }),
-    merged: mergedTrace(first.header, events, post, replayed.views),
+    broken: brokenAssumptions({ definition, options, runs, messages, scale, replayed, begin }),
+    merged: mergedTrace(first.header, events, messages, replayed.views),
     lengthMs: msOf((events.at(-1)?.at ?? begin) - begin),
   }
 }
@@ -86,11 +86,11 @@ export function describeVerdict({ replayed, specs, broken }: Recorded): string {
   const unsafe = broken.filter(({ touches }) => touches === 'safety')
   const causes = unsafe.map(({ text }) => text).join('; ')
   if (violated.length === 0) {
-    const kept = 'no specification was violated'
-    if (unsafe.length > 0) return `${kept}, although an assumption for safety did not hold: ${causes}`
+    const stored = 'no specification was violated'
+    if (unsafe.length > 0) return `${stored}, although an assumption for safety did not hold: ${causes}`
     return broken.length === 0
-      ? kept
-      : `${kept}; the assumptions that did not hold can only delay an election, not cause two leaders`
+      ? stored
+      : `${stored}; the assumptions that did not hold can only delay an election, not cause two leaders`
   }
   const what = `${violated.join(', ')} ${violated.length === 1 ? 'was' : 'were'} violated`
   if (unsafe.length > 0) return `${what} because an assumption did not hold: ${causes}`

@@ -150,7 +150,7 @@ describe('an agent', () => {
     const { code, out } = await conclave(['replay', before, after])
     expect(out).toMatch(/tokens +VIOLATED +at .*: a leads again with token 1/)
     expect(out).toMatch(
-      /verdict: tokens was violated because an assumption did not hold: a started at .* with nothing, though it had kept data before/,
+      /verdict: tokens was violated because an assumption did not hold: a started at .* without data, although it had stored data before/,
     )
     expect(code).toBe(6)
   }, 60_000)

@@ -1,6 +1,6 @@
 /**
- * What a real run had to take for granted, checked against what really happened: late processes, slow messages, clocks,
- * stable data, configurations. What a protocol promises holds only while these do.
+ * Checks the assumptions of a real run against what happened: scheduling delays, message delays, clocks, stable data,
+ * configurations. The promises of a protocol hold only while its assumptions do.
  */
 import {
   canonical,
@@ -14,20 +14,20 @@ import {
 import { plural } from '../../core/text.ts'
 import { type Datagram, delayBound, type FailAwareState } from '../../links/index.ts'
 import { hostingOf } from '../../protocols/index.ts'
-import { carriedOut, type Letter, type Post, type Run, type Scale } from './index.ts'
+import { carriedOut, type MatchedMessages, type MessageRecord, type Run, type Scale } from './index.ts'
 import type { Replayed } from './replay.ts'
 
-/** `safety`: with it broken, two may lead. `progress`: with it broken, a leader may be lost or missing. */
+/** `safety`: if it is broken, two nodes may lead. `progress`: if it is broken, a leader may be lost or missing. */
 export type Broken = { readonly touches: 'safety' | 'progress'; readonly text: string }
 
 export type Known = {
   readonly definition: Definition
   readonly options: PlainObject
   readonly runs: readonly Run[]
-  readonly post: Post
+  readonly messages: MatchedMessages
   readonly scale: Scale
   readonly replayed: Replayed
-  /** The first instant, from which times are told. */
+  /** The first instant of the run: reported times count from here. */
   readonly begin: Micros
 }
 
@@ -35,18 +35,18 @@ export function brokenAssumptions(known: Known): readonly Broken[] {
   return [
     ...differentOptions(known),
     ...lostData(known),
-    ...wildClocks(known),
-    ...falselyFast(known),
-    ...sleeps(known),
+    ...excessiveDrift(known),
+    ...misjudgedDelays(known),
+    ...suspensions(known),
     ...lateness(known),
     ...slowMessages(known),
-    ...untakenSteps(known),
+    ...failedWrites(known),
   ]
 }
 
 const ms = (micros: Micros): string => `${msOf(Math.round(micros)).toFixed(1)} ms`
 
-/** On the common scale, from the first instant. */
+/** The time on the common scale, counted from the first instant. */
 function at({ scale, begin }: Known, run: number, now: Micros): string {
   return `at ${msOf(now + (scale.ahead[run] ?? 0) - begin).toFixed(1)} ms`
 }
@@ -67,26 +67,26 @@ function differentOptions({ definition, runs }: Known): readonly Broken[] {
   )
 }
 
-/** A node that starts must find what it kept last. */
+/** A node that starts must find the data that it stored last. */
 function lostData(known: Known): readonly Broken[] {
-  const { runs, post, scale } = known
+  const { runs, messages, scale } = known
   return runs.flatMap((run, place): readonly Broken[] => {
     const [first] = run.steps
     if (first?.record.type !== 'start') return []
     const { now } = first.record
     const { group } = run.recording
-    const stable = foundBy(run)
+    const stable = stableAtJoin(run)
     if (stable === undefined) return []
-    const kept = runs
+    const stored = runs
       .slice(0, place)
       .filter(({ node }) => node === run.node)
-      .flatMap(({ steps }) => steps.flatMap((step) => keptBy(step, group)))
-    const found = stable === null ? -1 : kept.findLastIndex((data) => canonical(data) === canonical(stable))
+      .flatMap(({ steps }) => steps.flatMap((step) => storedBy(step, group)))
+    const found = stable === null ? -1 : stored.findLastIndex((data) => canonical(data) === canonical(stable))
     const when = at(known, place, now)
-    if (stable === null && kept.length > 0)
-      return [lost(`${run.node} started ${when} with nothing, though it had kept data before`)]
-    if (found >= 0 && found < kept.length - 1)
-      return [lost(`${run.node} started ${when} with data older than what it had kept last`)]
+    if (stable === null && stored.length > 0)
+      return [lostDataFinding(`${run.node} started ${when} without data, although it had stored data before`)]
+    if (found >= 0 && found < stored.length - 1)
+      return [lostDataFinding(`${run.node} started ${when} with older data than it had stored last`)]
     const start = now + (scale.ahead[place] ?? 0) - (scale.error ?? Number.POSITIVE_INFINITY)
     const isHeardBefore =
       stable === null &&
@@ -96,26 +96,30 @@ function lostData(known: Known): readonly Broken[] {
             step.record.type === 'step' &&
             step.record.input.type === 'message' &&
             step.record.input.from === run.node &&
-            post.receivedBy(step) === null &&
+            messages.receivedBy(step) === null &&
             step.record.now + (scale.ahead[other] ?? 0) < start,
         ),
       )
     return isHeardBefore
-      ? [lost(`${run.node} started ${when} with nothing, though others had heard it before`)]
+      ? [
+          lostDataFinding(
+            `${run.node} started ${when} without data, although other nodes had heard it before`,
+          ),
+        ]
       : []
   })
 }
 
-const lost = (text: string): Broken => ({
+const lostDataFinding = (text: string): Broken => ({
   touches: 'safety',
   text: `${text}: its stable data was lost, or it has no data directory (--data)`,
 })
 
-/** With what the group was joined; undefined where that is not recorded. */
-function foundBy({ steps, recording: { group } }: Run): Plain | undefined {
+/** The stable data with which the group was joined; undefined if it is not recorded. */
+function stableAtJoin({ steps, recording: { group } }: Run): Plain | undefined {
   for (const { record } of steps) {
     if (record.type === 'start') {
-      const held = partOf(record.stable, group)
+      const held = groupPart(record.stable, group)
       if (held !== undefined) return held
     }
     if (record.type !== 'step' || record.input.type !== 'command') continue
@@ -125,21 +129,21 @@ function foundBy({ steps, recording: { group } }: Run): Plain | undefined {
   return undefined
 }
 
-function keptBy(step: Run['steps'][number], group: string): readonly Plain[] {
+function storedBy(step: Run['steps'][number], group: string): readonly Plain[] {
   return carriedOut(step).flatMap((effect) => {
-    const held = effect.type === 'persist' ? partOf(effect.stable, group) : undefined
+    const held = effect.type === 'persist' ? groupPart(effect.stable, group) : undefined
     return held === undefined ? [] : [held]
   })
 }
 
-/** A group's share of what a process keeps. */
-function partOf(stable: Plain, group: string): Plain | undefined {
+/** The part of a process's stable data that belongs to the group. */
+function groupPart(stable: Plain, group: string): Plain | undefined {
   const { upper } = (stable ?? {}) as { readonly upper?: { readonly [name: string]: Plain } | null }
   return upper?.[group]
 }
 
-/** The clock of a host that slept stood still meanwhile: that was noticed, and is told of by itself. */
-function wildClocks({ runs, scale, options }: Known): readonly Broken[] {
+/** Ignores hosts that slept: their clocks stopped, which was detected and is reported separately. */
+function excessiveDrift({ runs, scale, options }: Known): readonly Broken[] {
   const slept = runs.map(({ steps }) => steps.some((step) => sleptIn(step) !== null))
   const unexplained = scale.drift.filter(({ a, b }) => slept[a] !== true && slept[b] !== true)
   return unexplained.map(({ a, b, ppm }): Broken => {
@@ -147,33 +151,33 @@ function wildClocks({ runs, scale, options }: Known): readonly Broken[] {
     const allowed = JSON.stringify(options['rhoPpm'] ?? null)
     return {
       touches: 'safety',
-      text: `the clocks of ${names} ran apart by at least ${ppm.toFixed(0)} millionths: each may drift by ${allowed} (rhoPpm)`,
+      text: `the clocks of ${names} drifted apart by at least ${ppm.toFixed(0)} ppm; each may drift by ${allowed} (rhoPpm)`,
     }
   })
 }
 
-/** Messages that the receiver took for fast, and that surely were not; or that came sooner than any can. */
-function falselyFast(known: Known): readonly Broken[] {
-  const { definition, options, runs, post, scale, replayed } = known
+/** Messages that the receiver classified as fast although they were not, or that arrived sooner than δmin. */
+function misjudgedDelays(known: Known): readonly Broken[] {
+  const { definition, options, runs, messages, scale, replayed } = known
   const timing = definition.timeliness(options)
   const constants = definition.constants(options, runs[0]?.header.nodes.length ?? 0)
   const { leastDelay = 0, rhoPpm = 0 } = constants
   if (timing === null || scale.error === null) return []
   const { error } = scale
   const broken: Broken[] = []
-  for (const letter of post.letters) {
-    for (const { by, at: arrived, step } of letter.receipts) {
-      const delay = delayOf(letter, by, arrived, scale)
+  for (const message of messages.records) {
+    for (const { by, at: arrived, step } of message.receipts) {
+      const delay = delayOf(message, by, arrived, scale)
       const state = layerState(replayed.before.get(step))
       if (delay - error <= timing.fast || state === null || step.record.type !== 'step') continue
       const bound = boundAt(state, step.record, rhoPpm / 1_000_000, leastDelay)
       if (bound === null || bound > timing.fast) continue
-      const between = `from ${runs[letter.from]?.node} to ${runs[by]?.node}`
-      const text = `a message ${between} took ${ms(delay)} and counted as fast (Δ = ${ms(timing.fast)}), ${at(known, by, arrived)}: a clock ran wrong, or it came sooner than δmin`
+      const between = `from ${runs[message.from]?.node} to ${runs[by]?.node}`
+      const text = `a message ${between} took ${ms(delay)} and counted as fast (Δ = ${ms(timing.fast)}), ${at(known, by, arrived)}: a clock was wrong, or a message took less than δmin`
       broken.push({ touches: 'safety', text })
     }
   }
-  return summed(broken, 'more messages counted as fast and were not')
+  return truncated(broken, 'more messages counted as fast although they were not')
 }
 
 function layerState(state: Plain | undefined): FailAwareState | null {
@@ -200,11 +204,11 @@ function boundAt(
   return delayBound(trip, rho, leastDelay)
 }
 
-function delayOf({ from, sent }: Letter, by: number, arrived: Micros, { ahead }: Scale): Micros {
+function delayOf({ from, sent }: MessageRecord, by: number, arrived: Micros, { ahead }: Scale): Micros {
   return arrived + (ahead[by] ?? 0) - sent - (ahead[from] ?? 0)
 }
 
-function sleeps(known: Known): readonly Broken[] {
+function suspensions(known: Known): readonly Broken[] {
   return known.runs.flatMap(({ node, steps }, run) =>
     steps.flatMap((step): readonly Broken[] => {
       const by = sleptIn(step)
@@ -215,12 +219,12 @@ function sleeps(known: Known): readonly Broken[] {
   )
 }
 
-/** For how long, as this step was told. */
+/** The length of a sleep that this step reports. */
 function sleptIn({ record }: Run['steps'][number]): Micros | null {
   return record.type === 'step' && record.input.type === 'suspended' ? record.input.by : null
 }
 
-/** Timers that were taken too late: the process was stopped, or had no processor. */
+/** Timers that fired too late: the process was stopped, or had no CPU time. */
 function lateness(known: Known): readonly Broken[] {
   const allowed = known.definition.timeliness(known.options)?.lateness ?? null
   if (allowed === null) return []
@@ -244,20 +248,20 @@ function lateness(known: Known): readonly Broken[] {
       }
     }
     if (times === 0) return []
-    const text = `${node} acted too late ${plural(times, 'time')}, by ${ms(worst.by)} ${at(known, run, worst.now)} (σ = ${ms(allowed)}): it was stopped, or had no processor`
+    const text = `${node} acted too late ${plural(times, 'time')}, by ${ms(worst.by)} ${at(known, run, worst.now)} (σ = ${ms(allowed)}): it was stopped, or had no CPU time`
     return [{ touches: 'progress', text }]
   })
 }
 
-function slowMessages({ definition, options, runs, post, scale }: Known): readonly Broken[] {
+function slowMessages({ definition, options, runs, messages, scale }: Known): readonly Broken[] {
   const allowed = definition.timeliness(options)?.delay ?? null
   if (allowed === null || scale.error === null) return []
   const slow = new Map<string, { times: number; worst: Micros }>()
-  for (const letter of post.letters) {
-    for (const { by, at: arrived } of letter.receipts) {
-      const delay = delayOf(letter, by, arrived, scale)
+  for (const message of messages.records) {
+    for (const { by, at: arrived } of message.receipts) {
+      const delay = delayOf(message, by, arrived, scale)
       if (delay - scale.error <= allowed) continue
-      const between = `from ${runs[letter.from]?.node} to ${runs[by]?.node}`
+      const between = `from ${runs[message.from]?.node} to ${runs[by]?.node}`
       const before = slow.get(between) ?? { times: 0, worst: 0 }
       slow.set(between, { times: before.times + 1, worst: Math.max(before.worst, delay) })
     }
@@ -270,18 +274,18 @@ function slowMessages({ definition, options, runs, post, scale }: Known): readon
   )
 }
 
-function untakenSteps(known: Known): readonly Broken[] {
+function failedWrites(known: Known): readonly Broken[] {
   return known.runs.flatMap(({ node, steps }, run): readonly Broken[] => {
     const back = steps.filter(({ record }) => record.type === 'step' && record.takenBack === true)
     const [first] = back
     if (first === undefined) return []
-    const text = `${node} could not make its data safe ${plural(back.length, 'time')}, first ${at(known, run, first.record.now)}: no vote was given then`
+    const text = `${node} could not store its data ${plural(back.length, 'time')}, first ${at(known, run, first.record.now)}: it gave no vote then`
     return [{ touches: 'progress', text }]
   })
 }
 
-/** The first few, and how many more. */
-function summed(broken: readonly Broken[], more: string): readonly Broken[] {
+/** The first three, and the number of the rest. */
+function truncated(broken: readonly Broken[], more: string): readonly Broken[] {
   const [first] = broken
   if (first === undefined || broken.length <= 3) return broken
   return [...broken.slice(0, 3), { touches: first.touches, text: `${broken.length - 3} ${more}` }]

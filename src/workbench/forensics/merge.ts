@@ -1,28 +1,31 @@
-/** Traces of several real processes as one, on one time scale, with numbered messages: as a simulated run has it. */
+/**
+ * Merges traces of several real processes into one, on one time scale and with numbered messages, like the trace of a
+ * simulation.
+ */
 import type { Micros, View } from '../../core/index.ts'
 import type { Trace } from '../trace/ndjson.ts'
 import type { TraceHeader } from '../trace/records.ts'
 import type { Scale } from './clocks.ts'
-import type { Post } from './message-matching.ts'
+import type { MatchedMessages } from './message-matching.ts'
 import type { Placed, Run } from './runs.ts'
 
 export type Event = { readonly at: Micros; readonly run: number; readonly step: Placed }
 
-/** All steps in the order of the scale; a message is never received before it is sent. */
-export function eventsOf(runs: readonly Run[], scale: Scale, post: Post): readonly Event[] {
+/** All steps in the order of the time scale. No message is received before it is sent. */
+export function eventsOf(runs: readonly Run[], scale: Scale, messages: MatchedMessages): readonly Event[] {
   const events = runs.flatMap(({ steps }, run) =>
     steps.map((step): Event => ({ at: step.record.now + (scale.ahead[run] ?? 0), run, step })),
   )
   // Within a microsecond the sender comes first.
-  const isReceipt = ({ step }: Event): number => (post.receivedBy(step) === null ? 0 : 1)
+  const isReceipt = ({ step }: Event): number => (messages.receivedBy(step) === null ? 0 : 1)
   return events.toSorted((a, b) => a.at - b.at || (a.run === b.run ? 0 : isReceipt(a) - isReceipt(b)))
 }
 
-/** From 0 on, so that people can read it. */
+/** The merged trace starts at time 0. */
 export function mergedTrace(
   header: TraceHeader,
   events: readonly Event[],
-  post: Post,
+  messages: MatchedMessages,
   views: ReadonlyMap<Placed, View>,
 ): Trace {
   const { recording: _, ...rest } = header
@@ -30,9 +33,9 @@ export function mergedTrace(
   const records = events.map(({ at, step }) => {
     const { record } = step
     if (record.type === 'resume') return { ...record, at: at - begin }
-    const found = { at: at - begin, sent: post.sentBy(step), view: views.get(step) ?? null }
+    const found = { at: at - begin, sent: messages.sentBy(step), view: views.get(step) ?? null }
     if (record.type === 'start') return { ...record, ...found }
-    return { ...record, ...found, message: post.receivedBy(step) }
+    return { ...record, ...found, message: messages.receivedBy(step) }
   })
   return { header: rest, records }
 }

@@ -1,31 +1,31 @@
 /**
- * Which message that was received is which that was sent: known by its sender, receiver and content, where that was
- * sent only once. Between two processes whose clocks say nothing of each other this is what orders events.
+ * Matches received messages to sent ones by sender, receiver and content, if that content was sent only once. These
+ * matches order the events of processes whose clocks cannot be compared.
  */
 import { canonical, type Micros, type NodeId } from '../../core/index.ts'
 import type { Placed, Run } from './runs.ts'
 
-export type Letter = {
+export type MessageRecord = {
   readonly number: number
-  /** Places in the list of runs; times on their own clocks. */
+  /** Runs by their index in the list; times on the clock of each run. */
   readonly from: number
   readonly sent: Micros
   readonly kind: string
   readonly receipts: { readonly by: number; readonly at: Micros; readonly step: Placed }[]
 }
 
-export type Post = {
-  readonly letters: readonly Letter[]
-  /** The numbers of the messages that a step sent, in order, and of the one that it received. */
+export type MatchedMessages = {
+  readonly records: readonly MessageRecord[]
+  /** The numbers of the messages that a step sent, in order, and the number of the message that it received. */
   sentBy(step: Placed): readonly number[]
   receivedBy(step: Placed): number | null
 }
 
-export function postOf(runs: readonly Run[]): Post {
-  const letters: Letter[] = []
+export function matchMessages(runs: readonly Run[]): MatchedMessages {
+  const records: MessageRecord[] = []
   const sent = new Map<Placed, number[]>()
   const received = new Map<Placed, number>()
-  const known = new Map<string, Letter | 'sent again'>()
+  const known = new Map<string, MessageRecord | 'sent again'>()
   const keyOf = (from: NodeId, to: NodeId, body: Parameters<typeof canonical>[0]): string =>
     `${JSON.stringify([from, to])}${canonical(body)}`
 
@@ -35,17 +35,17 @@ export function postOf(runs: readonly Run[]): Post {
       for (const effect of carriedOut(step)) {
         if (effect.type !== 'send') continue
         const { now } = step.record
-        const letter: Letter = {
-          number: letters.length,
+        const message: MessageRecord = {
+          number: records.length,
           from: place,
           sent: now,
           kind: effect.body.kind,
           receipts: [],
         }
-        letters.push(letter)
-        numbers.push(letter.number)
+        records.push(message)
+        numbers.push(message.number)
         const key = keyOf(node, effect.to, effect.body)
-        known.set(key, known.has(key) ? 'sent again' : letter)
+        known.set(key, known.has(key) ? 'sent again' : message)
       }
       if (numbers.length > 0) sent.set(step, numbers)
     }
@@ -54,16 +54,16 @@ export function postOf(runs: readonly Run[]): Post {
     for (const step of steps) {
       const { record } = step
       if (record.type !== 'step' || record.input.type !== 'message') continue
-      const letter = known.get(keyOf(record.input.from, node, record.input.body))
-      if (letter === undefined || letter === 'sent again') continue
-      letter.receipts.push({ by: place, at: record.now, step })
-      received.set(step, letter.number)
+      const message = known.get(keyOf(record.input.from, node, record.input.body))
+      if (message === undefined || message === 'sent again') continue
+      message.receipts.push({ by: place, at: record.now, step })
+      received.set(step, message.number)
     }
   }
-  return { letters, sentBy: (step) => sent.get(step) ?? [], receivedBy: (step) => received.get(step) ?? null }
+  return { records, sentBy: (step) => sent.get(step) ?? [], receivedBy: (step) => received.get(step) ?? null }
 }
 
-/** The effects of a step that really happened. */
+/** The effects of a step that were carried out. */
 export function carriedOut({ record }: Placed) {
   if (
     record.type === 'resume' ||

@@ -1,4 +1,4 @@
-/** The steps of real processes through the code again: what each node answered when asked, and where code and record part. */
+/** Replays the steps of real processes: the view of each node, and the first difference between code and recording. */
 import {
   canonical,
   type Definition,
@@ -14,7 +14,7 @@ import {
 } from '../../core/index.ts'
 import { hostingOf, hostShowing } from '../../protocols/index.ts'
 import { differenceOfFailure, InvalidTraceError, type TraceHeader } from '../trace/index.ts'
-import { type Placed, type Run, type Turn } from './index.ts'
+import { type Placed, type Run, type StepRecord } from './index.ts'
 
 export type Difference = {
   readonly file: string
@@ -26,7 +26,7 @@ export type Difference = {
   readonly errors?: { readonly recorded: string; readonly replayed: string | null }
 }
 
-/** A step that failed, in the recording and now alike. */
+/** A step that failed both in the recording and in the replay. */
 export type Failure = {
   readonly file: string
   readonly line: number
@@ -40,7 +40,7 @@ export type Replayed = {
   readonly steps: number
   readonly difference: Difference | null
   readonly failures: readonly Failure[]
-  /** What a node answers from this step on, where that is not what it was. */
+  /** The view of a node after a step, if it changed. */
   readonly views: ReadonlyMap<Placed, View>
   /** The state in which a step was taken. */
   readonly before: ReadonlyMap<Placed, Plain>
@@ -103,7 +103,7 @@ export function replayRuns(runs: readonly Run[], definition: Definition): Replay
   return { steps, difference: null, failures, views, before }
 }
 
-/** The definition, with the state machine that took the steps: that of real processes, where they recorded the trace. */
+/** The definition with the state machine that took the steps: that of real processes, if they recorded the trace. */
 export function asRecorded(definition: Definition, { hosted: group }: TraceHeader): Definition {
   const hosting = hostingOf(definition.name)
   if (group === undefined || hosting === null) return definition
@@ -116,7 +116,7 @@ export function asRecorded(definition: Definition, { hosted: group }: TraceHeade
 
 function attempt(
   protocol: Protocol,
-  record: Turn & { readonly type: 'start' | 'step' },
+  record: StepRecord & { readonly type: 'start' | 'step' },
   state: Plain,
   { file, line }: Placed,
 ): Step<Plain> {

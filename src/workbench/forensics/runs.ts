@@ -1,6 +1,6 @@
 /**
- * Traces that real processes have kept, put in order: one run for each process, from its first known step to its last.
- * Two traces of one run overlap or leave a gap; what both have is taken once.
+ * Sorts traces of real processes into runs: one per process, from its first recorded step to its last. Two traces of
+ * one run may overlap or leave a gap; steps in both count once.
  */
 import type { NodeId } from '../../core/index.ts'
 import { InvalidTraceError, type Trace } from '../trace/ndjson.ts'
@@ -8,17 +8,17 @@ import type { Recording, TraceHeader, TraceRecord } from '../trace/records.ts'
 
 export type TraceFile = { readonly file: string; readonly trace: Trace }
 
-export type Turn = TraceRecord & { readonly type: 'start' | 'step' | 'resume' }
+export type StepRecord = TraceRecord & { readonly type: 'start' | 'step' | 'resume' }
 
-/** A record with the place where it stands. */
-export type Placed = { readonly record: Turn; readonly file: string; readonly line: number }
+/** A record with its file and line. */
+export type Placed = { readonly record: StepRecord; readonly file: string; readonly line: number }
 
 export type Run = {
   readonly node: NodeId
   readonly header: TraceHeader
   readonly recording: Recording
   readonly steps: readonly Placed[]
-  /** How many steps before the first are not kept, and between those that are. */
+  /** The number of steps that are missing, before the first one and in gaps. */
   readonly skipped: number
 }
 
@@ -28,7 +28,7 @@ type Piece = {
   readonly steps: readonly Placed[]
 }
 
-/** In the order of nodes, and for each node of its runs as they ended. */
+/** Ordered by node, and the runs of a node by their end. */
 export function runsOf(files: readonly TraceFile[]): readonly Run[] {
   const pieces = files.map(pieceOf)
   const names = [...new Set(pieces.map(({ recording }) => recording.run))]
@@ -41,22 +41,26 @@ function pieceOf({ file, trace }: TraceFile): Piece {
   const { recording } = trace.header
   if (recording === undefined)
     throw new InvalidTraceError(
-      `${file}: not a trace of a real process: replay it alone (conclave replay ${file})`,
+      `${file}: not a trace of a real process; replay it alone (conclave replay ${file})`,
     )
   const steps = trace.records.map((record, index): Placed => {
     const line = index + 2
     if (record.type !== 'start' && record.type !== 'step' && record.type !== 'resume')
-      throw new InvalidTraceError(`${file}: line ${line}: a real process records no ${record.type}`)
+      throw new InvalidTraceError(
+        `${file}: line ${line}: must be a start, step or resume, not ${record.type}`,
+      )
     if (record.node !== recording.node)
       throw new InvalidTraceError(
-        `${file}: line ${line}: is of ${record.node}, but the header is of ${recording.node}`,
+        `${file}: line ${line}: belongs to ${record.node}, but the header to ${recording.node}`,
       )
     return { record, file, line }
   })
   return { header: trace.header, recording, steps }
 }
 
-/** `number` of the next step: those that are known already are left out, and a gap begins with its `resume`. */
+/**
+ * Joins the traces of one run. Steps that occur in an earlier trace are skipped, and a gap starts with its `resume`.
+ */
 function joined(pieces: readonly Piece[]): Run {
   const ordered = pieces.toSorted((a, b) => a.recording.skipped - b.recording.skipped)
   const steps: Placed[] = []

@@ -1,9 +1,9 @@
 /**
- * The specifications' verdict on a real run.
+ * The verdict of the specifications on a real run.
  *
  * Leases of different nodes are compared on one time scale with a known error. They are judged for the time that they
- * surely lasted: each begins later and ends earlier by half of the error. So what is called a violation is one; an
- * overlap that is shorter than the error may be missed, and the report says how long that is.
+ * certainly lasted: each begins later and ends earlier by half of the error. So every reported violation is real. An
+ * overlap shorter than the error may be missed, and the report states that error.
  */
 import type { Definition, Micros, NodeId, Output, PlainObject, View } from '../../core/index.ts'
 import { hostingOf } from '../../protocols/index.ts'
@@ -15,10 +15,10 @@ import type { Replayed } from './replay.ts'
 
 export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leaderships: readonly TermRecord[] }
 
-/** Specifications of each node alone, or of one epoch, which need no common time scale. */
+/** Specifications of single nodes or single epochs, which need no common time scale. */
 const WITHOUT_CLOCKS: readonly string[] = ['told-in-pairs', 'LS', 'one-leader-an-epoch', 'epoch-agreement']
 
-const NO_SCALE = 'not judged: nothing tells how the clocks of these hosts stand to each other'
+const NO_SCALE = 'not judged: no message relates the clocks of these hosts'
 
 export function judge(
   definition: Definition,
@@ -52,7 +52,7 @@ function outputOf(at: Micros, node: NodeId, event: Output): Observation {
   return { type: 'output', at, node, event }
 }
 
-/** In order, from 0 on. */
+/** All observations in order, starting at time 0. */
 function observed(
   runs: readonly Run[],
   events: readonly Event[],
@@ -71,7 +71,7 @@ function observed(
     const at = (times.get(step) ?? event.at) - begin
     const earlier = running.get(node)
     if (earlier !== undefined && earlier !== run) all.push({ at, seen: { type: 'down', at, node } })
-    // A gap in what is known of a run is no restart.
+    // A gap in the recording of a run is not a restart.
     const isGap = record.type === 'resume' && earlier === run
     running.set(node, run)
     if (!isGap) {
@@ -88,13 +88,16 @@ function observed(
   return [...ordered, { type: 'ended', at: ordered.at(-1)?.at ?? 0 }]
 }
 
-/** What a process put out for another of its groups. */
+/** Whether the output belongs to another group of the process. */
 function isOfAnother(seen: Observation, run: Run | undefined): boolean {
   const group = seen.type === 'output' ? seen.event['group'] : undefined
   return group !== undefined && group !== run?.recording.group
 }
 
-/** When each step surely had happened, if it made a leader, or surely not yet, if not; in the order of each run. */
+/**
+ * The latest possible time of each step that made a leader, and the earliest of every other step, in the order of each
+ * run.
+ */
 function surely(
   runs: readonly Run[],
   events: readonly Event[],

@@ -1,6 +1,6 @@
 /**
- * The guarantee card: what a protocol computes from its constants beside what was measured in simulated worlds, with a
- * mark wherever a measurement exceeds its bound. This is what `conclave plan --json` prints.
+ * The guarantee card: values that a protocol computes from its constants, beside measurements in simulated worlds.
+ * Measurements that exceed their bound are marked. `conclave plan --json` prints it.
  */
 import type { Definition, PlainObject } from '../../core/index.ts'
 import type { LoadCard, MeasuredIn, PlannedTrial, TrialPlan } from '../../protocols/index.ts'
@@ -8,7 +8,7 @@ import { EMPTY_TRIALS, type SteadyState, type TrialTally } from '../sim/index.ts
 import type { Distribution } from '../trace/index.ts'
 import { type Figure, figure, type Shape, type SpecLine, shapeOf, specsOf, together } from './figures.ts'
 
-/** What was measured, to be shown beside the description. */
+/** The measurements, shown beside the description. */
 export type Measured = {
   readonly runs: number
   /** Runs in which no node led although no fault had happened yet. */
@@ -17,7 +17,7 @@ export type Measured = {
   readonly shapes: readonly Shape[]
   readonly load: LoadCard
   readonly specs: readonly SpecLine[]
-  /** Everything that did not keep to what was computed; empty when all is well. */
+  /** All violations of computed bounds; empty when there are none. */
   readonly exceeded: readonly string[]
 }
 
@@ -57,7 +57,7 @@ export function measuredIn(plan: TrialPlan, { definition, options, tallies, stea
   }
 }
 
-/** Undefined where none of the trials was run. */
+/** Undefined if none of the trials was run. */
 function samples(
   where: MeasuredIn | null,
   trials: readonly PlannedTrial[],

@@ -1,10 +1,10 @@
-/** Figures of a guarantee card, whatever the protocol: what was computed, beside what simulated worlds showed. */
+/** Figures of a guarantee card, for any protocol: computed values beside the results of simulations. */
 import { type Definition, type Micros, msOf, type PlainObject } from '../../core/index.ts'
 import { type PlannedTrial, roundUpMs } from '../../protocols/index.ts'
 import { promisedSpecs, type TrialTally } from '../sim/index.ts'
 import { addDistributions, type Distribution, EMPTY_DISTRIBUTION, quantile } from '../trace/index.ts'
 
-/** A distribution as it is reported. `none`: how often it never came to pass while it was watched. */
+/** A distribution as it is reported. `none`: how often the event did not happen during the run. */
 export type Stats = {
   readonly runs: number
   readonly none: number
@@ -17,7 +17,7 @@ export type Stats = {
 export type Figure = {
   readonly name: string
   readonly computed: { readonly typicalMs: number | null; readonly worstMs: number }
-  /** In worlds whose timers are punctual, and in worlds where they are as late as they may be. */
+  /** In worlds with punctual timers, and in worlds with timers as late as allowed. */
   readonly punctual: Stats | null
   readonly late: Stats | null
   readonly exceeded: boolean
@@ -28,7 +28,7 @@ export type Shape = {
   readonly what: string
   /** A leader within this time; 0: the leader stays; "never": none while it lasts; null: nothing is promised. */
   readonly leaderWithinMs: number | 'never' | null
-  /** Whoever led on the side that cannot have a leader has stopped within this time. */
+  /** A leader on the side that cannot have one has stopped within this time. */
   readonly stoppedWithinMs: number | null
   readonly leader: Stats
   readonly stopped: Stats

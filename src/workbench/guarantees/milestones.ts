@@ -1,4 +1,6 @@
-/** The guarantee card of a protocol that describes its runs as scenarios: when each milestone came after the fault. */
+/**
+ * The guarantee card of a protocol that describes its runs as scenarios: the time of each milestone after the fault.
+ */
 import type { Definition } from '../../core/index.ts'
 import type { Milestone, MilestonePlan } from '../../protocols/index.ts'
 import { parseScenario, runScenario } from '../sim/index.ts'
@@ -22,10 +24,10 @@ export type MeasuredMilestones = {
   readonly isKept: boolean
 }
 
-/** Clocks of simulated nodes drift, so a rate may be off by that much. */
+/** The clocks of simulated nodes drift, so a rate may be off by this much. */
 const RATE_TOLERANCE = 1.001
 
-/** By output, milliseconds from the fault to the last of them; absent when none came. */
+/** By output: milliseconds from the fault to the last occurrence; absent when there was none. */
 type Times = { readonly [output: string]: number }
 type Outcome = { readonly times: Times; readonly isViolated: boolean }
 

@@ -16,7 +16,7 @@ export function runPlanTrial(
   return tally
 }
 
-/** How many seeds a trial is given. */
+/** The number of seeds of a trial. */
 export function runsOf({ share }: Pick<PlannedTrial, 'share'>, seeds: number): number {
   return Math.max(1, Math.min(seeds, Math.ceil(seeds * share)))
 }
