@@ -62,7 +62,7 @@ function codeContenders(name, code, data) {
 }
 
 /**
- * The package's second `reconstruct` on one instance fails with RESULT_ERROR_TOO_FEW_SHARDS_PRESENT, whatever its input.
+ * The package's second `reconstruct` on one instance fails with RESULT_ERROR_TOO_FEW_SHARDS_PRESENT for any input.
  * So every decoding gets an instance of its own, created outside the measured time.
  */
 async function wasmContenders(data) {

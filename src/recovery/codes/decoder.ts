@@ -53,7 +53,7 @@ export class StripeDecoder {
     this.#headerChecksums = this.#headers.map((bytes) => decodeHeader(bytes, checksums).headerChecksum)
   }
 
-  /** The header of a column, also of one that is lost. */
+  /** The header of a column, also of a lost column. */
   header(column: number): Uint8Array {
     return this.#headers[column] as Uint8Array
   }

@@ -1,4 +1,4 @@
-/** Encodes a payload stripe by stripe. Memory is bounded by one stripe, whatever the length of the payload. */
+/** Encodes a payload stripe by stripe. Memory is bounded by one stripe, for payloads of any length. */
 import { CHECKSUMS, type ChecksumName, type Checksums } from './checksum.ts'
 import { type ErasureCode, InvalidCodeInputError } from './code.ts'
 import { sealFrame } from './frame.ts'

@@ -34,7 +34,7 @@ export function createEvenOdd(columns: number): ErasureCode {
 
 /**
  * The least odd prime that has enough data columns. 2 is excluded: EVENODD(2) has a single row, in which P and Q are
- * equal, so two lost data columns could not be told apart.
+ * equal, so two lost data columns could not be recovered.
  */
 export function primeFor(columns: number): number {
   let candidate = Math.max(3, columns - PARITY_COLUMNS)

@@ -34,7 +34,7 @@ export function multiplyRow(row: Uint8Array, matrix: Matrix): Uint8Array {
   return product
 }
 
-/** Gauss-Jordan elimination. The matrix must be regular; every one that an MDS code produces is. */
+/** Gauss-Jordan elimination. The matrix must be regular; every matrix of an MDS code is. */
 export function invertMatrix(matrix: Matrix): Matrix {
   const size = matrix.length
   const work = matrix.map((row, index): Uint8Array => {
