@@ -1,0 +1,295 @@
+/**
+ * Sends columns to other nodes and fetches them. A call that is given up, by its signal, its timeout or `abort`, closes
+ * its connection.
+ */
+import { Agent, type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http'
+import type { NodeId } from '../../../core/index.ts'
+import { ColumnMissingError, type ColumnWriter, describeColumn, type RawColumn } from '../store/index.ts'
+import { createCredentials, type RequestSecrets } from './authentication.ts'
+import { BlockSealer, MAX_BLOCK_BYTES, openBlocks } from './blocks.ts'
+import { StaleTokenError, TransferFailedError, TransferRefusedError } from './errors.ts'
+import {
+  type Detail,
+  encodeDetail,
+  encodeNode,
+  HEADERS,
+  MISSING,
+  type Protection,
+  pathOf,
+  type Upload,
+} from './wire.ts'
+
+export type ColumnClientOptions = {
+  readonly self: NodeId
+  readonly keys: readonly Uint8Array[]
+  readonly isSecret?: boolean
+  /** Where a node listens; null if it is unknown. */
+  addressOf(node: NodeId): { readonly host: string; readonly port: number } | null
+  /** A call on which nothing moves for this time fails. */
+  readonly idleMs?: number
+}
+
+export type Outgoing = Omit<Upload, 'from'>
+export type Wanted = Pick<Outgoing, 'group' | 'token' | 'key'>
+
+const DEFAULT_IDLE_MS = 30_000
+/** Less than the server's, so that a connection is not used while the server closes it. */
+const KEEP_ALIVE_MS = 30_000
+const MAX_REPLY_BYTES = 65_536
+/** For requests without a body. */
+const NO_UPLOAD: Omit<Detail, 'protection'> = {
+  code: { name: 'reed-solomon', columns: 1, data: 1 },
+  bytes: 0,
+  size: 0,
+}
+
+type Call = { readonly request: ClientRequest; readonly secrets: RequestSecrets; readonly peer: string }
+
+export class ColumnClient {
+  readonly #options: ColumnClientOptions
+  readonly #agent = new Agent({ keepAlive: true, timeout: KEEP_ALIVE_MS, noDelay: true })
+  readonly #credentials
+  readonly #protection: Protection
+  readonly #idleMs: number
+
+  constructor(options: ColumnClientOptions) {
+    this.#options = options
+    this.#credentials = createCredentials({ keys: options.keys })
+    this.#protection = options.isSecret === true ? 'secret' : 'authentic'
+    this.#idleMs = options.idleMs ?? DEFAULT_IDLE_MS
+  }
+
+  /** Asks the node to store a column. Resolves when the node is ready for its bytes. */
+  async put(node: NodeId, column: Outgoing, signal?: AbortSignal): Promise<ColumnWriter> {
+    const call = this.#open('PUT', node, column, { ...column, protection: this.#protection }, signal)
+    const upload = new RemoteWriter(call, this.#protection === 'secret', column.size)
+    await upload.waitUntilReady()
+    return upload
+  }
+
+  /** Asks the node for a column. Its bytes are authentic, but the column may be damaged. */
+  async get(node: NodeId, wanted: Wanted, signal?: AbortSignal): Promise<RawColumn> {
+    const call = this.#open('GET', node, wanted, { ...NO_UPLOAD, protection: this.#protection }, signal)
+    const { request, secrets, peer } = call
+    request.end()
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request.on('response', resolve)
+      request.on('error', (error) => reject(failure(call, error)))
+    })
+    if (response.statusCode !== 200) {
+      const refusal = await readRefusal(call, response)
+      if (refusal.reason === MISSING && refusal.isProven)
+        throw new ColumnMissingError(describeColumn(wanted.key), peer)
+      throw refusal.error
+    }
+    const size = response.headers[HEADERS.size]
+    if (typeof size !== 'string' || response.headers[HEADERS.proof] !== secrets.proveReply(200, size)) {
+      request.destroy()
+      throw new TransferFailedError(peer, 'the reply does not bear the key of this group')
+    }
+    const body = { key: secrets.replyBody, isSecret: this.#protection === 'secret' }
+    return {
+      bytes: Number(size),
+      chunks: nameFailures(openBlocks(response, body), call),
+      // A response that was read to its end has returned its connection to the pool.
+      close: async () => void (response.complete || request.destroy()),
+    }
+  }
+
+  /** Closes all connections; calls that are running fail. */
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #open(method: string, node: NodeId, wanted: Wanted, detail: Detail, signal?: AbortSignal): Call {
+    signal?.throwIfAborted()
+    const { group, token, key } = wanted
+    const peer = `node ${JSON.stringify(node)}`
+    const address = this.#options.addressOf(node)
+    if (address === null) throw new TransferFailedError(peer, 'its address is unknown')
+    const [path, encoded] = [pathOf(group, key), encodeDetail(detail)]
+    const { self } = this.#options
+    const signed = this.#credentials.sign({ method, path, from: self, to: node, token, detail: encoded })
+    const request = openRequest({
+      ...address,
+      method,
+      path,
+      agent: this.#agent,
+      headers: {
+        authorization: signed.header,
+        [HEADERS.from]: encodeNode(self),
+        [HEADERS.token]: token,
+        [HEADERS.detail]: encoded,
+        ...(method === 'PUT' ? { expect: '100-continue', 'transfer-encoding': 'chunked' } : {}),
+      },
+      ...(signal === undefined ? {} : { signal }),
+    })
+    request.setTimeout(this.#idleMs, () => request.destroy(new Error(`nothing moved for ${this.#idleMs} ms`)))
+    if (method === 'PUT') request.flushHeaders()
+    return { request, secrets: signed.secrets, peer }
+  }
+}
+
+class RemoteWriter implements ColumnWriter {
+  readonly #call: Call
+  readonly #sealer: BlockSealer
+  readonly #size: number
+  readonly #ready: Promise<void>
+  /** Resolves when the column is acknowledged. */
+  readonly #outcome: Promise<void>
+  #isAcknowledged = false
+
+  constructor(call: Call, isSecret: boolean, size: number) {
+    this.#call = call
+    this.#sealer = new BlockSealer({ key: call.secrets.requestBody, isSecret })
+    this.#size = size
+    const { request } = call
+    this.#outcome = new Promise((resolve, reject) => {
+      const handleClose = (): void => reject(failure(call, new Error('the connection was closed')))
+      request.on('response', (response: IncomingMessage) => {
+        // The request closes when its response has arrived, and perhaps before it is read.
+        request.off('close', handleClose)
+        this.#readOutcome(response).then(resolve, reject)
+      })
+      request.on('error', (error) => reject(failure(call, error)))
+      request.on('close', handleClose)
+    })
+    this.#outcome.catch(() => {})
+    this.#ready = Promise.race([
+      new Promise<void>((resolve) => {
+        request.on('continue', resolve)
+      }),
+      this.#outcome,
+    ])
+    this.#ready.catch(() => {})
+  }
+
+  waitUntilReady(): Promise<void> {
+    return this.#ready
+  }
+
+  async write(chunks: readonly Uint8Array[]): Promise<void> {
+    // oxlint-disable-next-line no-await-in-loop -- blocks go one after the other
+    for (const block of cutBlocks(chunks)) await this.#send(this.#sealer.seal(block))
+  }
+
+  async finish(): Promise<number> {
+    await this.#send(this.#sealer.end())
+    this.#call.request.end()
+    await this.#outcome
+    this.#isAcknowledged = true
+    return this.#size
+  }
+
+  async abort(): Promise<void> {
+    // After the reply, the connection belongs to the pool.
+    if (!this.#isAcknowledged) this.#call.request.destroy()
+  }
+
+  /** Resolves when the kernel has the bytes. A refusal of the node ends the call at once. */
+  async #send(chunks: readonly Uint8Array[]): Promise<void> {
+    const { request } = this.#call
+    const sent = new Promise<void>((resolve, reject) => {
+      request.cork()
+      for (const [at, chunk] of chunks.entries()) {
+        if (at < chunks.length - 1) request.write(chunk)
+        else request.write(chunk, (error) => (error ? reject(failure(this.#call, error)) : resolve()))
+      }
+      request.uncork()
+    })
+    // After a refusal the connection breaks; the refusal says why.
+    await Promise.race([sent.catch(() => this.#outcome), this.#outcome])
+  }
+
+  async #readOutcome(response: IncomingMessage): Promise<void> {
+    const refusal = await readRefusal(this.#call, response)
+    if (refusal.status !== 201) {
+      this.#call.request.destroy()
+      throw refusal.error
+    }
+    if (!refusal.isProven)
+      throw new TransferFailedError(this.#call.peer, 'the reply does not bear the key of this group')
+  }
+}
+
+/** Joins and cuts chunks into blocks of at most MAX_BLOCK_BYTES, without copying them. */
+function* cutBlocks(chunks: readonly Uint8Array[]): Generator<readonly Uint8Array[]> {
+  let block: Uint8Array[] = []
+  let space = MAX_BLOCK_BYTES
+  for (const chunk of chunks) {
+    let rest = chunk
+    while (rest.length > 0) {
+      const piece = rest.subarray(0, space)
+      rest = rest.subarray(piece.length)
+      block.push(piece)
+      space -= piece.length
+      if (space === 0) {
+        yield block
+        block = []
+        space = MAX_BLOCK_BYTES
+      }
+    }
+  }
+  if (block.length > 0) yield block
+}
+
+/** The abort reason of the caller, or the failure with the name of the node. */
+function failure({ peer }: Call, error: unknown): Error {
+  if (error instanceof Error && error.name === 'AbortError')
+    return (error.cause as Error | undefined) ?? error
+  return error instanceof TransferFailedError ? error : new TransferFailedError(peer, error)
+}
+
+async function* nameFailures(
+  blocks: AsyncIterable<readonly Uint8Array[]>,
+  call: Call,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const block of blocks) yield* block
+  } catch (error) {
+    call.request.destroy()
+    throw failure(call, error)
+  }
+}
+
+type Refused = {
+  readonly status: number
+  readonly reason: string
+  readonly isProven: boolean
+  readonly error: Error
+}
+
+/** Reads a short reply. */
+async function readRefusal(call: Call, response: IncomingMessage): Promise<Refused> {
+  const { secrets, peer } = call
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > MAX_REPLY_BYTES) throw new Error(`the reply has more than ${MAX_REPLY_BYTES} bytes`)
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    call.request.destroy()
+    throw failure(call, error)
+  }
+  const status = response.statusCode ?? 0
+  const text = Buffer.concat(chunks).toString()
+  const isProven = response.headers[HEADERS.proof] === secrets.proveReply(status, text)
+  const { message, reason } = parseRefusal(text)
+  const error =
+    status === 409 && isProven
+      ? new StaleTokenError(peer, status, message)
+      : new TransferRefusedError(peer, status, message)
+  return { status, reason, isProven, error }
+}
+
+function parseRefusal(text: string): { readonly message: string; readonly reason: string } {
+  try {
+    const { error, reason } = JSON.parse(text) as { readonly error?: unknown; readonly reason?: unknown }
+    return { message: typeof error === 'string' ? error : text, reason: typeof reason === 'string' ? reason : '' }
+  } catch {
+    return { message: text.slice(0, 200), reason: '' }
+  }
+}

@@ -1,0 +1,331 @@
+/**
+ * Serves the columns of a node to the other nodes, over HTTP at the TCP port with the number of the node's UDP port.
+ *
+ * A column to be stored is announced first (`expect: 100-continue`). Only when the request is authentic, the protocol
+ * lets the sender store, and a place is free, its bytes are asked for. They are checked block by block, written, and
+ * synced; then the protocol records the column; only then it is acknowledged.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { NodeId } from '../../../core/index.ts'
+import { ColumnMissingError, type ColumnStore, ColumnStoreFullError } from '../store/index.ts'
+import { type Credentials, createCredentials, type RequestSecrets } from './authentication.ts'
+import { BlockSealer, openBlocks, totalLength } from './blocks.ts'
+import { InvalidBodyError } from './errors.ts'
+import { Limiter, type TransferLoad } from './limiter.ts'
+import {
+  HEADERS,
+  MISSING,
+  type Protection,
+  parseDetail,
+  parseNode,
+  parsePath,
+  type Transfer,
+  type Upload,
+} from './wire.ts'
+
+export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+
+/** The protocol decides. A refusal is answered with 409. */
+export type ColumnGate = {
+  /** Before the bytes are sent: refuses a token older than the fence. */
+  mayStore(upload: Upload): Promise<Verdict>
+  /** After the bytes were synced. Resolves when the protocol has recorded the column. If it refuses, the column is dropped. */
+  recordStored(upload: Upload): Promise<Verdict>
+  mayRead(transfer: Transfer): Promise<Verdict>
+}
+
+export type ServedGroup = { readonly store: ColumnStore; readonly gate: ColumnGate }
+
+export type ColumnServerOptions = {
+  readonly self: NodeId
+  readonly host: string
+  readonly port: number
+  readonly keys: readonly Uint8Array[]
+  readonly isSecret?: boolean
+  /** Largest column in bytes. */
+  readonly maxColumnBytes?: number
+  readonly maxTransfers?: number
+  readonly maxWaiting?: number
+  /** A connection on which nothing moves for this time is closed. */
+  readonly idleMs?: number
+  /** Called with failures of this node, such as a disk that cannot be read. */
+  readonly onProblem?: (error: unknown) => void
+}
+
+const DEFAULTS = {
+  maxColumnBytes: 2 ** 40,
+  maxTransfers: 16,
+  maxWaiting: 64,
+  idleMs: 30_000,
+} as const
+const KEEP_ALIVE_MS = 60_000
+const MAX_HEADER_BYTES = 8192
+
+/** Ends a request with a status. */
+class Refusal extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+type Authentic = {
+  readonly transfer: Transfer
+  readonly detail: string
+  readonly secrets: RequestSecrets
+  readonly isUpload: boolean
+}
+
+type Admitted = {
+  readonly transfer: Transfer
+  readonly group: ServedGroup
+  readonly secrets: RequestSecrets
+  readonly upload: Upload | null
+}
+
+export class ColumnServer {
+  readonly #options: Required<Omit<ColumnServerOptions, 'onProblem'>>
+  readonly #onProblem: (error: unknown) => void
+  readonly #server: Server
+  readonly #groups = new Map<string, ServedGroup>()
+  readonly #credentials: Credentials
+  readonly #limiter: Limiter
+  readonly #protection: Protection
+  readonly #running = new Set<Promise<void>>()
+
+  private constructor(options: ColumnServerOptions) {
+    this.#options = { isSecret: false, ...DEFAULTS, ...options }
+    this.#onProblem = options.onProblem ?? ((): void => {})
+    this.#credentials = createCredentials({ keys: options.keys })
+    this.#limiter = new Limiter(this.#options.maxTransfers, this.#options.maxWaiting)
+    this.#protection = this.#options.isSecret ? 'secret' : 'authentic'
+    const handle = (request: IncomingMessage, response: ServerResponse): void => {
+      const running = this.#handle(request, response).finally(() => this.#running.delete(running))
+      this.#running.add(running)
+    }
+    this.#server = createServer(
+      { maxHeaderSize: MAX_HEADER_BYTES, highWaterMark: 256 * 1024, noDelay: true },
+      handle,
+    )
+    this.#server.on('checkContinue', handle)
+    // A large column takes longer than any fixed time: only a standstill ends a transfer.
+    this.#server.requestTimeout = 0
+    this.#server.setTimeout(this.#options.idleMs)
+    this.#server.keepAliveTimeout = Math.max(KEEP_ALIVE_MS, this.#options.idleMs)
+  }
+
+  static async listen(options: ColumnServerOptions): Promise<ColumnServer> {
+    const server = new ColumnServer(options)
+    server.#server.listen({ host: options.host, port: options.port })
+    await once(server.#server, 'listening')
+    return server
+  }
+
+  get address(): AddressInfo {
+    return this.#server.address() as AddressInfo
+  }
+
+  get load(): TransferLoad {
+    return this.#limiter.load
+  }
+
+  /** Serves a group, until the returned function is called. */
+  serve(group: string, served: ServedGroup): () => void {
+    this.#groups.set(group, served)
+    return () => {
+      if (this.#groups.get(group) === served) this.#groups.delete(group)
+    }
+  }
+
+  /** Ends all transfers. */
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await Promise.all(this.#running)
+    await closed
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const gone = new AbortController()
+    response.once('close', () => gone.abort(new Error('the connection was closed')))
+    let secrets: RequestSecrets | null = null
+    try {
+      const authentic = this.#authenticate(request)
+      ;({ secrets } = authentic)
+      const admitted = this.#admit(authentic)
+      const release = await this.#limiter.acquire(gone.signal)
+      if (release === null)
+        throw new Refusal(
+          503,
+          `${this.#options.maxTransfers} transfers are running and ${this.#options.maxWaiting} are waiting; try again`,
+        )
+      try {
+        if (admitted.upload === null) await this.#send(admitted, response, gone.signal)
+        else await this.#receive({ ...admitted, upload: admitted.upload }, request, response)
+      } finally {
+        release()
+      }
+    } catch (error) {
+      this.#fail(error, request, response, secrets)
+    }
+  }
+
+  /** Checks who sent the request. */
+  #authenticate(request: IncomingMessage): Authentic {
+    const { method = '', url: path = '', headers } = request
+    if (method !== 'PUT' && method !== 'GET') throw new Refusal(405, `the method ${method} is not allowed`)
+    const text = (name: string): string => {
+      const value = headers[name]
+      return typeof value === 'string' ? value : ''
+    }
+    const parsed = parsePath(path)
+    if (parsed === null) throw new Refusal(400, 'the path does not name a column')
+    const from = parseNode(text(HEADERS.from))
+    if (from === null) throw new Refusal(400, `the header "${HEADERS.from}" must be a node id`)
+    if (!/^\d{1,16}$/.test(text(HEADERS.token)))
+      throw new Refusal(400, `the header "${HEADERS.token}" must be a non-negative integer`)
+    const [token, detail] = [Number(text(HEADERS.token)), text(HEADERS.detail)]
+    const parts = { method, path, from, to: this.#options.self, token, detail }
+    const secrets = this.#credentials.verify(text('authorization'), parts)
+    if (typeof secrets === 'string') throw new Refusal(401, secrets)
+    return { transfer: { ...parsed, from, token }, detail, secrets, isUpload: method === 'PUT' }
+  }
+
+  /** Checks what the request asks for. */
+  #admit({ transfer, detail, secrets, isUpload }: Authentic): Admitted {
+    const group = this.#groups.get(transfer.group)
+    if (group === undefined) throw new Refusal(404, `this node does not serve the group "${transfer.group}"`)
+    const announced = parseDetail(detail)
+    if (announced === null) throw new Refusal(400, `the header "${HEADERS.detail}" is malformed`)
+    const { protection, ...upload } = announced
+    if (protection !== this.#protection)
+      throw new Refusal(
+        400,
+        `the body must be ${this.#protection}, not ${protection}: give all nodes the same setting for secrecy`,
+      )
+    const { maxColumnBytes } = this.#options
+    if (upload.size > maxColumnBytes)
+      throw new Refusal(413, `the column has ${upload.size} bytes; at most ${maxColumnBytes} are allowed`)
+    return { transfer, group, secrets, upload: isUpload ? { ...transfer, ...upload } : null }
+  }
+
+  async #receive(
+    { group, secrets, upload }: Admitted & { readonly upload: Upload },
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const { store, gate } = group
+    assertAllowed(await gate.mayStore(upload))
+    const writer = await store.create(upload.key)
+    try {
+      if (request.headers.expect !== undefined) response.writeContinue()
+      let received = 0
+      const body = { key: secrets.requestBody, isSecret: this.#options.isSecret }
+      for await (const chunks of openBlocks(request, body)) {
+        received += totalLength(chunks)
+        if (received > upload.size)
+          throw new Refusal(413, `the body has more than the ${upload.size} bytes announced`)
+        await writer.write(chunks)
+      }
+      if (received !== upload.size)
+        throw new Refusal(400, `the body has ${received} bytes; ${upload.size} were announced`)
+      await writer.finish()
+    } finally {
+      await writer.abort()
+    }
+    const recorded = await gate.recordStored(upload)
+    if (!recorded.ok) await store.drop(upload.key)
+    assertAllowed(recorded)
+    reply(response, 201, { stored: upload.size }, secrets)
+  }
+
+  async #send(
+    { transfer, group, secrets }: Admitted,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<void> {
+    assertAllowed(await group.gate.mayRead(transfer))
+    const raw = await group.store.openRaw(transfer.key, signal)
+    try {
+      const size = `${raw.bytes}`
+      response.writeHead(200, {
+        'content-type': 'application/octet-stream',
+        [HEADERS.size]: size,
+        [HEADERS.proof]: secrets.proveReply(200, size),
+      })
+      const sealer = new BlockSealer({ key: secrets.replyBody, isSecret: this.#options.isSecret })
+      for await (const chunk of raw.chunks) await writeAll(response, sealer.seal([chunk]), signal)
+      await writeAll(response, sealer.end(), signal)
+      response.end()
+    } finally {
+      await raw.close()
+    }
+  }
+
+  #fail(
+    error: unknown,
+    request: IncomingMessage,
+    response: ServerResponse,
+    secrets: RequestSecrets | null,
+  ): void {
+    const { status, message } = statusOf(error)
+    // An error of the connection is not a problem of this node.
+    if (status >= 500 && !response.destroyed && !request.destroyed) this.#onProblem(error)
+    if (response.headersSent || response.destroyed) {
+      response.destroy()
+      return
+    }
+    response.shouldKeepAlive = false
+    const reason = error instanceof ColumnMissingError ? { reason: MISSING } : {}
+    reply(response, status, { error: message, ...reason }, secrets)
+    // The sender reads the reply, and ends the connection. What it has sent until then is thrown away.
+    request.resume()
+  }
+}
+
+function assertAllowed(verdict: Verdict): void {
+  if (!verdict.ok) throw new Refusal(409, verdict.reason)
+}
+
+function statusOf(error: unknown): { readonly status: number; readonly message: string } {
+  const message = error instanceof Error ? error.message : String(error)
+  if (error instanceof Refusal) return { status: error.status, message }
+  if (error instanceof ColumnMissingError) return { status: 404, message }
+  if (error instanceof InvalidBodyError) return { status: 400, message }
+  if (error instanceof ColumnStoreFullError) return { status: 507, message }
+  return { status: 500, message }
+}
+
+function reply(
+  response: ServerResponse,
+  status: number,
+  body: { readonly [name: string]: unknown },
+  secrets: RequestSecrets | null,
+): void {
+  const text = JSON.stringify(body)
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...(status === 503 ? { 'retry-after': '1' } : {}),
+    ...(secrets === null ? {} : { [HEADERS.proof]: secrets.proveReply(status, text) }),
+  })
+  response.end(text)
+}
+
+/** Resolves when the chunks may be reused. */
+async function writeAll(
+  response: ServerResponse,
+  chunks: readonly Uint8Array[],
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted()
+  response.cork()
+  let isReady = true
+  for (const chunk of chunks) isReady = response.write(chunk)
+  response.uncork()
+  if (!isReady) await once(response, 'drain', { signal })
+}
