@@ -81,13 +81,13 @@ export class Transition {
     for (const { peer } of this.state.links)
       if (this.#statusRecipients.has(peer)) this.#send(peer, this.#buildStatus())
     const { state } = this
-    const isPersisted =
+    const isUnchanged =
       state.life === this.#before.life &&
       state.view === this.#before.view &&
       sameViewId(state.promised, this.#before.promised) &&
       state.formed === this.#before.formed &&
       state.attempts === this.#before.attempts
-    if (isPersisted) return { state, effects: this.#effects }
+    if (isUnchanged) return { state, effects: this.#effects }
     const { life, view, promised, formed, attempts } = state
     return { state, effects: [persist({ life, view, promised, formed, attempts }), ...this.#effects] }
   }
