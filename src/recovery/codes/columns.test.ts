@@ -95,7 +95,7 @@ describe('a payload', () => {
     encoder.finish()
     expect(() => [...encoder.push(bytesOf(1))]).toThrow('more bytes given than the 10 announced')
     expect(() => encoder.encodeStripe(0, bytesOf(9))).toThrow('stripe 0: 9 bytes given, 10 expected')
-    expect(() => encoder.encodeStripe(1, bytesOf(0))).toThrow('stripe 1: this payload has 1 stripes')
+    expect(() => encoder.encodeStripe(1, bytesOf(0))).toThrow('stripe 1: the number of stripes is 1')
   })
 
   it('may be checked with an injected CRC-32', () => {
@@ -208,6 +208,20 @@ describe.each(CODES.filter(({ columns }) => columns === 5).map((code) => [code.n
     it('is refused when too few columns are good', () => {
       expect(() => decodePayload([null, null, null, ...columns.slice(3)])).toThrow(TooManyLostColumnsError)
       expect(() => decodePayload(columns.map(() => null))).toThrow('no column has a valid header')
+    })
+
+    it('is refused when frames are not those of one stripe', () => {
+      const decoder = new StripeDecoder([decodeHeader(damaged)])
+      expect(() => decoder.decodeStripe(0, [null])).toThrow('1 frames given; a stripe has 5')
+      for (const stripe of [-1, 0.5, decoder.layout.stripes])
+        expect(() => decoder.repairStripe(stripe, [])).toThrow(`stripe ${stripe}: the number of stripes is`)
+    })
+
+    it('is refused when headers promise more than the columns can hold', () => {
+      const large = columns.map((bytes) => encodeHeader({ ...decodeHeader(bytes), payloadLength: 2 ** 35 }))
+      expect(() => decodePayload(large)).toThrow(
+        'payload length: 34359738368 bytes do not fit in 3 data columns',
+      )
     })
 
     it('is refused when columns belong to different checkpoints', () => {

@@ -1,6 +1,6 @@
 /** Decodes a payload stripe by stripe from stored columns, and computes columns that are lost or broken. */
 import { CHECKSUMS, type Checksums } from './checksum.ts'
-import { type ErasureCode, lostAmong } from './code.ts'
+import { type ErasureCode, InvalidCodeInputError, lostAmong } from './code.ts'
 import type { Frame } from './encoder.ts'
 import { frameFault, sealFrame } from './frame.ts'
 import {
@@ -11,7 +11,7 @@ import {
   encodeHeader,
   InvalidColumnError,
 } from './header.ts'
-import { PREFIX_BYTES, planLayout, type StripeLayout } from './layout.ts'
+import { checkStripe, PREFIX_BYTES, planLayout, type StripeLayout } from './layout.ts'
 
 /** Something stored that counts as lost, and what is wrong with it. */
 export type BrokenColumn = { readonly column: number; readonly field: string; readonly problem: string }
@@ -108,6 +108,9 @@ export class StripeDecoder {
     stripe: number,
     frames: readonly (Uint8Array | null)[],
   ): { readonly contents: (Uint8Array | null)[]; readonly broken: readonly BrokenColumn[] } {
+    checkStripe(this.layout, stripe)
+    if (frames.length !== this.code.columns)
+      throw new InvalidCodeInputError(`${frames.length} frames given; a stripe has ${this.code.columns}`)
     const broken: BrokenColumn[] = []
     const length = PREFIX_BYTES + this.layout.columnBytes(stripe)
     const compute = this.#checksums[this.#shared.checksum]

@@ -3,7 +3,7 @@ import { CHECKSUMS, type ChecksumName, type Checksums } from './checksum.ts'
 import { type ErasureCode, InvalidCodeInputError } from './code.ts'
 import { sealFrame } from './frame.ts'
 import { type ColumnHeader, type ColumnOwner, decodeHeader, encodeHeader } from './header.ts'
-import { defaultStripeSize, planLayout, type StripeLayout } from './layout.ts'
+import { checkStripe, defaultStripeSize, planLayout, type StripeLayout } from './layout.ts'
 
 export type EncodeOptions = {
   /** Bytes per column and stripe; a multiple of 8 times the rows of the code. */
@@ -61,9 +61,8 @@ export class StripeEncoder {
    * views of `part`: do not change it before they are written.
    */
   encodeStripe(stripe: number, part: Uint8Array): Frame[] {
+    checkStripe(this.layout, stripe)
     const expected = this.layout.payloadBytes(stripe)
-    if (!(Number.isInteger(stripe) && stripe >= 0 && stripe < this.layout.stripes))
-      throw new InvalidCodeInputError(`stripe ${stripe}: this payload has ${this.layout.stripes} stripes`)
     if (part.length !== expected)
       throw new InvalidCodeInputError(`stripe ${stripe}: ${part.length} bytes given, ${expected} expected`)
     const length = this.layout.columnBytes(stripe)
@@ -82,7 +81,8 @@ export class StripeEncoder {
 
   /**
    * Takes the next bytes of the payload, in pieces of any length, and yields the frames of every stripe that they
-   * complete. `finish` checks that the payload was complete. Do not change a piece before its frames are written.
+   * complete. Iterate over the result: the bytes are taken as the caller asks for frames. Do not change a piece before
+   * its frames are written. `finish` checks that the payload was complete.
    */
   *push(chunk: Uint8Array): Generator<Frame[], void, undefined> {
     let rest = chunk

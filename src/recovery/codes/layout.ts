@@ -5,7 +5,7 @@
  * each stripe, the payload fills data column 0, then 1, and so on; zeros fill the rest. A column is a header and one
  * frame per stripe: a prefix with the stripe's number and checksum, and the bytes of the stripe.
  */
-import type { ErasureCode } from './code.ts'
+import { type ErasureCode, InvalidCodeInputError } from './code.ts'
 
 /** Frames start at multiples of this, so that the bytes in them can be combined as 64-bit words. */
 export const ALIGNMENT = 8
@@ -55,6 +55,12 @@ export function planLayout(
       ? stripe * (PREFIX_BYTES + stripeSize)
       : frameStart(stripes - 1) + PREFIX_BYTES + columnBytes(stripes - 1)
   return { payloadLength, stripeSize, stripes, payloadBytes, columnBytes, frameStart }
+}
+
+/** Throws unless the layout has this stripe. */
+export function checkStripe({ stripes }: StripeLayout, stripe: number): void {
+  if (!(Number.isInteger(stripe) && stripe >= 0 && stripe < stripes))
+    throw new InvalidCodeInputError(`stripe ${stripe}: the number of stripes is ${stripes}`)
 }
 
 export function roundUp(value: number, unit: number): number {

@@ -61,6 +61,7 @@ export function decodePayload(
   const good = headers.filter((header) => header !== null)
   const decoder = new StripeDecoder(good, checksums)
   const { job, epoch, view, payloadLength } = good[0] as DecodedHeader
+  checkPlausible(payloadLength, decoder.code, columns)
   const payload = new Uint8Array(payloadLength)
   let at = 0
   for (let stripe = 0; stripe < decoder.layout.stripes; stripe++) {
@@ -76,6 +77,20 @@ export function decodePayload(
     }
   }
   return { owner: { job, epoch, view }, payload, broken }
+}
+
+/** A wrong header must not make the program allocate more than the columns can hold. */
+function checkPlausible(
+  payloadLength: number,
+  { dataColumns }: ErasureCode,
+  columns: readonly (Uint8Array | null)[],
+): void {
+  const longest = columns.reduce((most, column) => Math.max(most, column?.length ?? 0), 0)
+  if (payloadLength > dataColumns * longest)
+    throw new InvalidColumnError(
+      'payload length',
+      `${payloadLength} bytes do not fit in ${dataColumns} data columns of at most ${longest} bytes`,
+    )
 }
 
 /** A column of the wrong length is reported, but its whole stripes are used: each has a checksum of its own. */
