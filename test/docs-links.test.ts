@@ -1,4 +1,7 @@
-/** What documents refer to exists: links, anchors, commands, flags, scripts, metrics. Every page is in the index. */
+/**
+ * Everything that documents refer to exists: links, anchors, commands, flags, scripts, metrics. Every page is in the
+ * index.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +15,7 @@ function linkedFiles(file: string, text: string): readonly string[] {
     .map((target) => normalize(join(dirname(file), target.split('#')[0] ?? '')))
 }
 
-/** The anchors of a document, as GitHub makes them from its headings. */
+/** The anchors of a document, derived from its headings like GitHub does. */
 function anchorsOf(text: string): ReadonlySet<string> {
   const headings = text.replaceAll(/^```.*?^```$/gms, '').matchAll(/^#+ (.*)$/gm)
   return new Set(

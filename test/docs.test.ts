@@ -128,7 +128,7 @@ describe('commands in the documents', () => {
     expect(shown).toBe(golden)
   })
 
-  it('are there, most of them without a shell', () => {
+  it('exist, most of them without a shell', () => {
     expect(cases.length).toBeGreaterThan(20)
     expect(cases.filter(({ command }) => PLAIN.test(command)).length).toBeGreaterThan(cases.length / 2)
   })
@@ -180,7 +180,7 @@ describe('the example of docs/tutorials/your-first-protocol.md', () => {
     expect(specs).toEqual([expect.objectContaining({ name: 'one-winner', verdict: 'held' })])
   })
 
-  it('shows its files in the guide as they are', () => {
+  it('is quoted unchanged in the guide', () => {
     const guide = readFileSync(join(ROOT, 'docs/tutorials/your-first-protocol.md'), 'utf8')
     const code = ['ballot.mjs', 'one-winner.mjs']
       .map((name) => readFileSync(join(ROOT, EXAMPLE, name), 'utf8'))
@@ -192,7 +192,7 @@ describe('the example of docs/tutorials/your-first-protocol.md', () => {
       .flatMap(({ lines }) => lines)
       .map((line) => line.trim())
     const changed = quoted.filter((line) => !code.includes(line) && !code.includes(`${line},`))
-    // The one line that is not quoted: what a state looks like.
+    // The one line that is not quoted: the type of a state.
     expect(changed).toEqual(['{ votedFor: null, votes: [], leader: null }'])
   })
 })
@@ -221,7 +221,7 @@ describe('one-winner', () => {
     expect(verdict(trace)).toMatchObject({ verdict: 'held', judged: 2 })
   })
 
-  it('says nothing of a ballot that nobody wins', () => {
+  it('does not judge a ballot without a winner', () => {
     expect(verdict([view(1, 'candidate', null), view(2, 'follower', 3)])).toMatchObject({
       verdict: 'vacuous',
     })

@@ -1,4 +1,4 @@
-/** The examples that are not Node: a shell script, a Python client, a systemd unit, Kubernetes manifests. */
+/** Examples in other languages: a shell script, a Python client, a systemd unit, Kubernetes manifests. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -43,7 +43,7 @@ const linesOf = (file: string): readonly string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
 
 describe('examples/shell', () => {
-  it('works while its node leads, and ends when it is told to', async () => {
+  it('works while its node leads, and ends on SIGTERM', async () => {
     const text = readFileSync(join(EXAMPLES, 'shell/conclave.yaml'), 'utf8')
     expect(parseConfig('conclave.yaml', text).said['group']).toBe('nightly')
     writeFileSync(
@@ -62,7 +62,7 @@ describe('examples/shell', () => {
 })
 
 describe('examples/python', () => {
-  it('works with the token of the lead that its agent has, and never with an older one afterwards', async () => {
+  it('works with the token of the current term, and never with an older one afterwards', async () => {
     const agent = place.start(
       place.alone('--admin-token-file', place.path('admin'), '--data', place.path('data')),
     )
@@ -94,7 +94,7 @@ function unknownFlags(words: readonly string[]): readonly string[] {
 const isVariable = (name: string): boolean => KNOWN_FIELDS.some((field) => variableOf(field) === name)
 
 describe('examples/systemd', () => {
-  it('starts an agent with flags and variables that there are, and is told by it', () => {
+  it('starts an agent with existing flags and variables, and is notified by it', () => {
     const unit = readFileSync(join(EXAMPLES, 'systemd/conclave.service'), 'utf8')
     const setting = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? ''
     const words = setting('ExecStart').split(' ')
@@ -143,12 +143,12 @@ describe.each(readdirSync(join(EXAMPLES, 'kubernetes')))('examples/kubernetes/%s
   const ours = containers.find(({ command = [] }) => command[0] === 'conclave')
   const config = parseConfig(name, of('ConfigMap').data?.['conclave.yaml'] ?? '').said
 
-  it('starts conclave with flags and variables that there are, and asks it nothing about leadership', () => {
+  it('starts conclave with existing flags and variables, and probes nothing about leadership', () => {
     expect(unknownFlags(ours?.command ?? [])).toEqual([])
     expect(ours?.env?.map((each) => each.name).filter((each) => !isVariable(each))).toEqual([])
   })
 
-  it('is probed over HTTP at the address of the pod, about itself and never about leadership', () => {
+  it('is probed over HTTP at the address of the pod, about its health and never about leadership', () => {
     // Only an agent answers HTTP.
     const isAgent = ours?.command?.[1] === 'agent'
     const probes = [ours?.readinessProbe, ours?.livenessProbe].flatMap((probe) => probe ?? [])
@@ -160,7 +160,7 @@ describe.each(readdirSync(join(EXAMPLES, 'kubernetes')))('examples/kubernetes/%s
     }
   })
 
-  it('finds its files where they are mounted, and its peers by their names', () => {
+  it('uses the mounted files, and the DNS names of its peers', () => {
     const mounts = ours?.volumeMounts ?? []
     const volumes = [
       ...(template?.spec.volumes ?? []),

@@ -13,7 +13,7 @@ import { conclave } from './support/cli.ts'
 
 type Hosting = { group: typeof localLeaderHosting.group }
 
-/** The bug: a node that is given this priority claims a second term while its first is under way. */
+/** The bug: a node that receives this priority claims a second term during its first. */
 const TRIGGER = 13
 const ERROR = /^a term starts \(token \d+\) during another \(\d+\)$/
 
@@ -55,7 +55,7 @@ afterEach(() => {
   rmSync(data, { recursive: true, force: true })
 })
 
-/** What happened to a node that leads, alone in its group, and then fails. */
+/** The log of a node that leads, alone in its group, and then fails. */
 async function failingNode(): Promise<readonly string[]> {
   const log: string[] = []
   const node = await join({
@@ -75,7 +75,7 @@ async function failingNode(): Promise<readonly string[]> {
     .lead(async ({ signal }) => {
       log.length = 0
       const ended = once(signal, 'abort')
-      signal.addEventListener('abort', () => log.push('the work is told to end'))
+      signal.addEventListener('abort', () => log.push('the signal of the work is aborted'))
       await setImmediate()
       node.setPriority(TRIGGER).catch(() => {})
       await ended
@@ -91,7 +91,7 @@ describe('a node that breaks an invariant', () => {
     plantBug(localLeaderHosting)
     const log = await failingNode()
     const file = pathJoin(data, 'black-box.ndjson')
-    expect(log[0]).toBe('the work is told to end')
+    expect(log[0]).toBe('the signal of the work is aborted')
     expect(log[1]).toBe('revoked: failed')
     const rest = log.slice(2).map((line) => line.split(': ')[0])
     expect(rest).toEqual(['black box', 'stopped', 'lead'])
@@ -110,8 +110,8 @@ describe('a node that breaks an invariant', () => {
     expect(replayed.stdout).toContain('all effects are identical')
     expect(replayed.stdout).toMatch(/verdict: node a failed: a term starts .*that is a bug/)
     expect(replayed.code).toBe(6)
-    const told = await conclave(['replay', file, '--transcript'])
-    expect(told.stdout).toMatch(/a .*: fails \(a term starts .*\) and stops/)
+    const transcript = await conclave(['replay', file, '--transcript'])
+    expect(transcript.stdout).toMatch(/a .*: fails \(a term starts .*\) and stops/)
   })
 
   it('replays as fixed in code without the bug', async () => {

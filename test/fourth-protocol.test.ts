@@ -1,6 +1,6 @@
 /**
- * A protocol is one folder: seniority, which lives in test/fourth-protocol and nowhere else, runs in the library and in
- * agents, has a guarantee card, keeps a black box, and replays. Nothing in src/ knows its name.
+ * A protocol is one folder. Seniority lives only in test/fourth-protocol. It runs in the library and in agents, has a
+ * guarantee card, keeps a black box, and replays. Nothing in src/ knows its name.
  */
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ import { until } from './support/wait.ts'
 
 const MODULE = fileURLToPath(new URL('./fourth-protocol/hosting.mjs', import.meta.url))
 const IDS = ['a', 'b', 'c']
-/** Patient, because the machine that runs tests is busy. */
+/** Long timeouts, because the machine that runs tests is busy. */
 const OPTIONS = { periodMs: 100, patienceMs: 2000 }
 
 const place = new Workplace()
@@ -27,7 +27,7 @@ describe('a protocol that lives in one folder', () => {
     )
   })
 
-  it('runs in the library, in a thread of its own and in that of the application', async () => {
+  it('runs in the library, in a worker and in the thread of the application', async () => {
     await loadProtocol(MODULE)
     const ports = await freePorts(IDS.length)
     const nodes = await Promise.all(

@@ -1,4 +1,4 @@
-/** The house rules that tools enforce: that the tools would notice. */
+/** The house rules that tools enforce: the tools must detect violations. */
 import { spawnSync } from 'node:child_process'
 import {
   copyFileSync,
@@ -50,7 +50,7 @@ describe('the lint table', () => {
     expect(lint(path, `${source}\n`)).toContain(message)
   })
 
-  it('lets through what goes downwards', () => {
+  it('accepts imports that go down', () => {
     expect(lint('src/workbench/sim/x.ts', "export type { NodeId } from '../../core/index.ts'\n")).toContain(
       'Found 0 warnings and 0 errors',
     )

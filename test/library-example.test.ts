@@ -1,4 +1,4 @@
-/** examples/library: three real processes on loopback, and what becomes of their work when the leader is killed. */
+/** examples/library: three real processes on loopback, whose work survives a kill of the leader. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean =>
   exitCode === null && signalCode === null
 
-/** Ends a worker as a crash would, and waits until it is gone. */
+/** Kills a worker like a crash, and waits until it has ended. */
 async function killed(id: string): Promise<void> {
   const worker = workers.get(id)
   workers.delete(id)
@@ -43,7 +43,7 @@ function start(id: string, members: readonly string[]): void {
 
 type Entry = { readonly token: number; readonly id: string }
 
-/** What was written so far; a line that is still being written does not count. */
+/** The complete lines that were written so far. */
 function entries(): readonly Entry[] {
   if (!existsSync(log)) return []
   const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1)
@@ -53,7 +53,7 @@ function entries(): readonly Entry[] {
   })
 }
 
-/** The first entry after so many whose writer is one of these. */
+/** The first entry from this index on that one of these processes wrote. */
 async function nextBy(ids: readonly string[], after: number): Promise<Entry> {
   const find = (): Entry | undefined => entries().find((entry, at) => at >= after && ids.includes(entry.id))
   await until(() => find() !== undefined || ![...workers.values()].every(isRunning))
@@ -63,7 +63,7 @@ async function nextBy(ids: readonly string[], after: number): Promise<Entry> {
 }
 
 describe('examples/library/worker.mjs', () => {
-  it('goes on in the next process when the leader is killed, with a larger token, and the first may come back', async () => {
+  it('continues in the next process with a larger token when the leader is killed, and the first may return', async () => {
     const ports = await freePorts(IDS.length)
     const members = IDS.map((id, index) => `${id}=127.0.0.1:${ports[index]}`)
     for (const id of IDS) start(id, members)
@@ -74,7 +74,7 @@ describe('examples/library/worker.mjs', () => {
     const second = await nextBy(others, entries().length)
     expect(second.token).toBeGreaterThan(first.token)
 
-    // A majority of three is two: with the second gone as well, the first is needed again.
+    // A majority of three is two: after the second kill, the first process is needed again.
     start(first.id, members)
     await killed(second.id)
     const third = await nextBy(
@@ -91,7 +91,7 @@ describe('examples/library/worker.mjs', () => {
   }, 90_000)
 })
 
-it('the README shows the worker as it is', () => {
+it('the README shows the worker unchanged', () => {
   const lines = (file: string): readonly string[] =>
     readFileSync(join(ROOT, file), 'utf8')
       .split('\n')

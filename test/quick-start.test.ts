@@ -56,7 +56,7 @@ function runSession(script: string): Promise<{ readonly code: number | null; rea
 }
 
 it(
-  'runs as it stands in the document, on one machine',
+  'runs on one machine exactly as documented',
   async () => {
     const shown = blocks.filter(({ info }) => info === 'text').flatMap(({ body }) => body.trim().split('\n'))
     expect(shown.length).toBeGreaterThan(3)

@@ -7,7 +7,7 @@ import { ROUTES } from '../src/service/agent/openapi.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 
-it('what docs/ says of configuration and HTTP is what the schemas say', () => {
+it('the reference of configuration and HTTP matches the schemas', () => {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/reference.mjs', '--check'], {
     cwd: ROOT,
     encoding: 'utf8',
@@ -24,7 +24,7 @@ function documented(pattern: RegExp): readonly string[] {
   return rows.map((row) => pattern.exec(row)?.[1] ?? '')
 }
 
-it('every flag of docs/reference/configuration.md is one of conclave agent, and the other way round', () => {
+it('docs/reference/configuration.md lists exactly the flags of conclave agent', () => {
   const flags = agentCommand().options.map(({ long }) => long ?? '')
   const others = ['--config', '--check', '--json', '--load']
   expect(documented(/`(--[a-z-]+)`/).toSorted()).toEqual(
@@ -53,7 +53,7 @@ it.each(['failover', 'graphs'])(
   60_000,
 )
 
-it('the architecture picture is the one that its script draws', () => {
+it('the architecture picture matches its script', () => {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/architecture.mjs', '--check'], {
     cwd: ROOT,
     encoding: 'utf8',

@@ -1,4 +1,4 @@
-/** The real servers that other tests use: that they come, bear what is done to them, and are gone afterwards. */
+/** The real servers that other tests use: they start, survive kills and restarts, and end with the tests. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -27,11 +27,11 @@ const NAMES: readonly ServerName[] = ['postgres', 'redis', 'etcd', 'nats']
 await Promise.all(
   NAMES.map((name) =>
     describeWith(name, `a ${name} server`, (url) => {
-      it('is there for all tests', async () => {
+      it('is shared by all tests', async () => {
         expect(await isOpen(url)).toBe(true)
       })
 
-      it('of a test’s own is killed, restarted at the same address, and ended', async () => {
+      it('for one test is killed, restarted at the same address, and ended', async () => {
         const server = await ownServer(name)
         expect(server.url).not.toBe(url)
         await server.kill()
@@ -47,7 +47,7 @@ await Promise.all(
   ),
 )
 
-await describeWith('redis', 'the keeper of the servers', () => {
+await describeWith('redis', 'the process that manages the servers', () => {
   it.each(['SIGTERM', 'SIGKILL'] as const)('killed by %s leaves no server behind', async (signal) => {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-keeper-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -65,7 +65,7 @@ await describeWith('redis', 'the keeper of the servers', () => {
     })
   })
 
-  it('ends everything when whoever asked is gone', async () => {
+  it('ends all servers when its parent has ended', async () => {
     const keeper = spawn(process.execPath, [SCRIPT, '--serve'], { stdio: ['pipe', 'pipe', 'inherit'] })
     const [line] = (await once(keeper.stdout, 'data')) as [Buffer]
     const answer = await fetch(`${line.toString().trim()}/shared/redis`)
@@ -76,7 +76,7 @@ await describeWith('redis', 'the keeper of the servers', () => {
     expect(await isOpen(url)).toBe(false)
   })
 
-  it('says which servers there are when asked for another', () => {
+  it('lists the known servers when asked for another', () => {
     const { status, stderr } = spawnSync(process.execPath, [SCRIPT, 'mysql'], { encoding: 'utf8' })
     expect({ status, stderr }).toEqual({
       status: 2,

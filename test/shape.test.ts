@@ -1,4 +1,4 @@
-/** scripts/shape.mjs: each rule fails a small tree that breaks it, and passes one that just does not. */
+/** scripts/shape.mjs: each rule fails a small tree that breaks it, and passes a tree at the limit. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** The snippet of docs/explanation/stores.md that fences at the beginning of a term, executed as it stands there. */
+/** Executes the snippet of docs/explanation/stores.md that fences at the start of a term. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, it } from 'vitest'
@@ -12,7 +12,7 @@ const source = [...text.matchAll(/```ts\n(?<code>.*?)```/gs)]
   .map(({ groups }) => groups?.['code'] ?? '')
   .filter((code) => code.includes('establish('))
 
-/** Runs it for a node that leads once, with this token. */
+/** Runs the snippet for a node that leads once, with this token. */
 async function run(device: FenceDevice, token: number): Promise<readonly string[]> {
   const did: string[] = []
   // oxlint-disable-next-line typescript/no-implied-eval, no-new-func -- what the document shows is what is run
@@ -31,7 +31,7 @@ async function run(device: FenceDevice, token: number): Promise<readonly string[
   return did
 }
 
-it('fences, confirms, asserts and serves; and serves nobody where a newer leader was', async () => {
+it('fences, confirms, asserts and serves, but not where a newer leader was', async () => {
   expect(source).toHaveLength(1)
   const device = new SimulatedSwitch('switch')
   expect(await run(device, 7)).toEqual(['held', 'served'])

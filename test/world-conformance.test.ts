@@ -1,4 +1,4 @@
-/** Every world keeps every promise of src/core/contract.ts, and the suite notices a world that breaks one. */
+/** Every world keeps every promise of src/core/contract.ts, and the suite detects a world that breaks one. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { present } from '../src/core/index.ts'
@@ -21,7 +21,7 @@ describe.each(WORLDS)('$name', (world) => {
   })
 
   it.each(concerned)('is caught when it $broken ($promise)', async ({ check, mutation }) => {
-    // By an expectation of the suite, and not because something else broke.
+    // An expectation of the suite must fail, and nothing else.
     await expect(runCheck(world, check, mutation)).rejects.toMatchObject({ name: 'AssertionError' })
   })
 

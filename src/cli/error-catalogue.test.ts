@@ -212,7 +212,7 @@ const PRODUCERS: { readonly [code: string]: () => unknown } = {
   },
   ERR_CONCLAVE_UNSUPPORTED_FORMAT: async () => {
     const memory: Memory = new Map()
-    await raw(memory, 'a', 'conclave-register 2 whatever {}')
+    await raw(memory, 'a', 'conclave-register 2 anything {}')
     await failure(registersIn(openMemory(memory, 'g'), 'a').claim())
   },
   ERR_CONCLAVE_STORE_ROLLED_BACK: async () => {

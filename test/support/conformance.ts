@@ -80,7 +80,7 @@ export function conformance(about: string, backend: Backend): void {
       return registers
     }
 
-    it('a node writes its own register and everybody reads it', async () => {
+    it('a node writes its own register and all nodes read it', async () => {
       const group = freshGroup()
       const [a, b] = [await claimed(group, 'a'), await claimed(group, 'b')]
       expect(await a.write({ ctr: 1, val: 'a' })).toEqual({ outcome: 'ok' })
@@ -92,7 +92,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(round.outcome === 'ok' && round.blocks.size).toBe(2)
     })
 
-    it('every kind of id has a register of its own, and groups are apart', async () => {
+    it('every kind of id has its own register, and groups are separate', async () => {
       const group = freshGroup()
       const ids: readonly NodeId[] = [1, '1', 'a/b', 'a b', 'ä.*>', '..', 'B', 'b']
       for (const id of ids) {
@@ -123,19 +123,19 @@ export function conformance(about: string, backend: Backend): void {
       expect(findings.every(({ trials }) => trials > 0)).toBe(true)
     })
 
-    it('a process that starts under the id of a dead one takes its register over', async () => {
+    it('a process that starts under the id of a dead process takes over its register', async () => {
       const group = freshGroup()
       const first = await claimed(group, 'a')
       await first.write({ ctr: 7 })
       const second = await nodeIn(group, 'a')
       const claim = await second.claim()
       if (backend.locks === true) {
-        // The first process is silent but alone holds the lock.
+        // The first process is silent, but still holds the lock.
         expect(claim).toMatchObject({ outcome: 'failed', error: { name: 'IdInUseError' } })
         return
       }
       expect(claim).toMatchObject({ outcome: 'ok', own: { incarnation: 2, value: { ctr: 7 } } })
-      // The first process was only slow. None of its operations count any more.
+      // The first process was only slow. Its operations no longer count.
       expect(await first.write({ ctr: 8 })).toMatchObject({
         outcome: 'failed',
         error: { name: 'SupersededError' },
@@ -143,7 +143,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(valueOf(await second.readAll(), 'a')).toEqual({ ctr: 7 })
     })
 
-    it('a former incarnation learns from a read that it is one', async () => {
+    it('a former incarnation learns from a read that it was replaced', async () => {
       const group = freshGroup()
       const first = await claimed(group, 'a')
       await (await nodeIn(group, 'a')).claim()
@@ -153,7 +153,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(await first.readAll()).toMatchObject(expected)
     })
 
-    it('a write that lands after its writer was reborn changes nothing', async () => {
+    it('a write that lands after its writer restarted changes nothing', async () => {
       const group = freshGroup()
       const lab = holding(await backend.open(group))
       const node = openRegisters(lab.store, { self: 'a', timeoutMs: HELD_MS, probeMs: KNOCK_MS })
@@ -174,7 +174,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(await node.write({ ctr: 3 })).toEqual({ outcome: 'ok' })
     })
 
-    it('a write that lands before its writer is reborn is found', async () => {
+    it('a write that lands before its writer restarts is found', async () => {
       const group = freshGroup()
       const lab = holding(await backend.open(group))
       const node = openRegisters(lab.store, { self: 'a', timeoutMs: HELD_MS, probeMs: KNOCK_MS })
@@ -187,7 +187,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(await node.claim()).toMatchObject({ outcome: 'ok', own: { incarnation: 2, value: { ctr: 2 } } })
     })
 
-    it('of two processes with one id the younger refuses to start', async () => {
+    it('of two processes with one id the second refuses to start', async () => {
       const group = freshGroup()
       const older = await claimed(group, 'a')
       const younger = await nodeIn(group, 'a', { probeMs: 5000 })
@@ -205,7 +205,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(await older.write({ ctr: 1 })).toEqual({ outcome: 'ok' })
     })
 
-    it('who closes gives the id back, and the next need not wait', async () => {
+    it('a closed process releases its id, and the next need not wait', async () => {
       const group = freshGroup()
       const first = await claimed(group, 'a')
       await first.write({ ctr: 1 })
@@ -214,7 +214,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(await second.claim()).toMatchObject({ outcome: 'ok', own: { value: { ctr: 1 } } })
     })
 
-    it('who leaves for good leaves a block that says so', async () => {
+    it('a node that leaves for good marks its block', async () => {
       const group = freshGroup()
       const [a, b] = [await claimed(group, 'a'), await claimed(group, 'b')]
       expect(await a.remove({ ctr: 9 })).toEqual({ outcome: 'ok' })
@@ -257,7 +257,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(valueOf(await b.readAll(), 'a')).toEqual({ ctr: 4, gone: true })
     })
 
-    it('a removal that races with the writes of a live node overwrites none that was acknowledged', async () => {
+    it('a removal that races with the writes of a live node overwrites no acknowledged write', async () => {
       const group = freshGroup()
       const [a, b] = [await claimed(group, 'a'), await claimed(group, 'b')]
       let acknowledged = 0
@@ -335,7 +335,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(await b.claim()).toMatchObject({ outcome: 'failed', error })
     })
 
-    it('a store that goes back is found out', async () => {
+    it('a store that was rolled back is detected', async () => {
       const group = freshGroup()
       const older = encodeBlock({
         id: 'a',

@@ -1,4 +1,4 @@
-/** The documents of the repository and their fenced blocks, for the tests that hold them to their word. */
+/** The documents of the repository and their fenced blocks, for the tests that execute and check them. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 

@@ -111,7 +111,7 @@ export class Bench {
     const answer = this.effects[place]
     if (answer?.type !== 'send') return null
     if (this.effects.slice(place).some(({ type }) => type === 'persist')) {
-      throw new Error('a vote was given before the promise was safe')
+      throw new Error('a vote was given before the promise was stored')
     }
     return (answer.body as unknown as Reply).votes[0]?.support ?? null
   }
@@ -135,7 +135,7 @@ export class Bench {
     return this.input({ type: 'timer', name })
   }
 
-  /** The peers that an operator is shown as reachable. */
+  /** The peers that an operator sees as reachable. */
   get there(): readonly NodeId[] {
     return insightOf(this.#state as never, NODES, timing, this.now).heard
   }

@@ -3,7 +3,7 @@ import type { Message } from '../../src/core/index.ts'
 import { catalogue } from '../../src/protocols/index.ts'
 import { parseScenario, runScenario } from '../../src/workbench/sim/index.ts'
 
-/** One event per node, so that all kinds of messages are sent with all their parts. */
+/** One event per node, so that messages of all kinds are sent with all their parts. */
 export const EVENTS = [
   { atMs: 300, command: { node: 3, do: 'stepDown' } },
   { atMs: 500, crash: 3 },

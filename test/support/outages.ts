@@ -1,4 +1,4 @@
-/** Outages that every server eventually has, and the required outcome of register operations. */
+/** Outages that every server has eventually, and the required outcome of register operations. */
 /* oxlint-disable no-await-in-loop -- one call after the other: that is what is tried */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Plain } from '../../src/core/index.ts'
@@ -23,7 +23,7 @@ export function networkFaults(
   url: string,
   open: (url: string, group: string) => Promise<CellStore>,
 ): void {
-  describe(`when the network before ${name} is not well`, () => {
+  describe(`when the network before ${name} has faults`, () => {
     let proxy: StoreProxy
     let node: Registers
     let count = 0
@@ -53,7 +53,7 @@ export function networkFaults(
       return round.outcome === 'ok' ? round.blocks.get('a')?.value : undefined
     }
 
-    it('gives a half-open connection up, releases it, and makes another', async () => {
+    it('abandons a half-open connection, releases it, and opens another', async () => {
       proxy.inject({ is: 'stall' })
       expect(await node.write({ ctr: 2 })).toMatchObject({ outcome: 'unknown' })
       for (let tries = 0; tries < 4; tries++)
@@ -66,7 +66,7 @@ export function networkFaults(
       expect(await present()).toEqual({ ctr: 3 })
     })
 
-    it('takes a write whose reply was lost for unknown, and finds it later', async () => {
+    it('treats a write whose reply was lost as unknown, and finds it later', async () => {
       proxy.inject({ is: 'mute' })
       expect(await node.write({ ctr: 2 })).toMatchObject({ outcome: 'unknown' })
       proxy.heal()
@@ -79,7 +79,7 @@ export function networkFaults(
       expect(await present()).toEqual({ ctr: 3 })
     })
 
-    it('takes a write that was cut off in the middle for unknown, and goes on afterwards', async () => {
+    it('treats a write that was cut off in the middle as unknown, and continues afterwards', async () => {
       proxy.inject({ is: 'cut', share: 1 })
       expect(await node.write({ ctr: 2 })).toMatchObject({ outcome: 'unknown' })
       proxy.heal()
@@ -89,7 +89,7 @@ export function networkFaults(
       expect(await present()).toEqual({ ctr: 3 })
     })
 
-    it('fails fast while connections are refused, and the event loop lives', async () => {
+    it('fails fast while connections are refused, without blocking the event loop', async () => {
       proxy.inject({ is: 'refuse' })
       let calls = 0
       let ticks = 0
@@ -105,7 +105,7 @@ export function networkFaults(
       expect(await onceAnswered(() => node.readAll())).toMatchObject({ outcome: 'ok' })
     })
 
-    it('releases an attempt to connect that is given up', async () => {
+    it('releases an abandoned connection attempt', async () => {
       // All connections break, and new connections are refused.
       proxy.inject({ is: 'refuse' })
       proxy.inject({ is: 'stall' })
@@ -140,7 +140,7 @@ export function outages(
   open: (url: string, group: string) => Promise<CellStore>,
 ): void {
   networkFaults(name, url, open)
-  describe(`when ${name} is not well`, () => {
+  describe(`when ${name} fails`, () => {
     let server: OwnServer | null = null
     let nodes: Registers[] = []
     afterEach(async () => {
@@ -175,7 +175,7 @@ export function outages(
       expect(round.outcome === 'ok' && round.blocks.get('a')?.value).toEqual({ ctr: 3 })
     })
 
-    it('a server that is killed and comes back has lost nothing that it acknowledged', async () => {
+    it('a server that is killed and restarted has lost no acknowledged write', async () => {
       const [mine, node] = await started()
       await mine.kill()
       expect(await node.readAll()).toMatchObject({ outcome: 'unknown' })

@@ -1,4 +1,4 @@
-/** The search of the explorer, done plainly: what its result is compared with. */
+/** A plain implementation of the explorer's search, to compare results with. */
 import {
   canonical,
   type Definition,
@@ -23,7 +23,7 @@ import {
 } from '../../src/workbench/untimed/index.ts'
 import { ids } from './run.ts'
 
-/** More states than a plain search can bear. */
+/** More states than a plain search can handle. */
 export const MOST = 30_000
 
 type PlainWorld = {

@@ -1,6 +1,6 @@
 /**
- * Measures elections with each way of taking turns: how long the group is without a leader, and how often
- * candidates collide.
+ * Measures elections with each election order: how long the group is without a leader, and how often candidates
+ * collide.
  */
 import type { NodeId, PlainObject } from '../../src/core/index.ts'
 import { ids, simulate } from './run.ts'

@@ -7,7 +7,7 @@ const MAX_WAIT_MS = 500
 
 export async function waitUntil(condition: () => boolean, tick: () => void | Promise<void>): Promise<void> {
   for (let waited = 0; !condition(); waited++) {
-    if (waited >= MAX_WAIT_MS) throw new Error(`not so after ${MAX_WAIT_MS} ms`)
+    if (waited >= MAX_WAIT_MS) throw new Error(`the condition does not hold after ${MAX_WAIT_MS} ms`)
     // oxlint-disable-next-line no-await-in-loop -- one millisecond after the other
     await tick()
   }

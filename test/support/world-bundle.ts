@@ -13,7 +13,7 @@ import { type Bundle, bundle, type Group } from '../../src/links/index.ts'
 import { commandOf, messageOf, methodsOf, textOf, waitUntil } from './world-adapter.ts'
 import type { ConformingWorld, OpenWorld } from './world-puppet.ts'
 
-/** A bundle is the world of its groups. Below it is the smallest world that carries its effects out. */
+/** A bundle is the world of its groups. Below it is the smallest world that carries out its effects. */
 class BundleWorld implements OpenWorld {
   readonly #protocol: Protocol
   readonly #timers = new Map<string, Micros>()

@@ -49,7 +49,7 @@ const order: Check = async (open) => {
   expect(subject.sent()).toEqual(['1', '2', '3'])
 }
 
-/** All that a crash may leave behind, for a step with a message before and one after `persist`. */
+/** All outcomes of a crash, for a step with one message before and one after `persist`. */
 async function crashes(open: () => Promise<Subject>): Promise<readonly (readonly [Plain, Subject])[]> {
   const left: (readonly [Plain, Subject])[] = []
   for (const after of [0, 1, 2]) {
@@ -71,7 +71,7 @@ const barrier: Check = async (open) => {
     await passTime(subject, 20 * MS)
   }
   for (const [stable, subject] of left) if (subject.sent().includes('late')) expect(stable).toBe('vote')
-  // Whole, the step stores its data and sends both messages.
+  // Without a crash, the step stores its data and sends both messages.
   const subject = await open()
   subject.act([note('early'), persist('vote'), note('late')])
   await subject.until(() => subject.sent().length === 2)
@@ -97,7 +97,7 @@ const rollback: Check = async (open) => {
 
 const crash: Check = async (open) => {
   const left = await crashes(open)
-  // The crash fell before and after the data was stored.
+  // Crashes happened both before and after the data was stored.
   expect(new Set(left.map(([stable]) => stable))).toEqual(new Set([null, 'vote']))
   for (const [, subject] of left) {
     expect(subject.journal.starts).toHaveLength(2)
@@ -168,7 +168,7 @@ const registers: Check = async (open) => {
     subject.journal.inputs.flatMap(({ input }) =>
       input.type === 'register' ? [[input.call, input.outcome, input.value]] : [],
     )
-  // A write is compared with what was read before.
+  // A write is compared with the value that was read before.
   const first: RegisterCall = { id: 1, op: 'read', of: 'a' }
   const write: RegisterCall = { id: 2, op: 'write', value: { vote: 7 } }
   const reads: readonly RegisterCall[] = ['a', 'b'].map((of, index) => ({ id: 3 + index, op: 'read', of }))

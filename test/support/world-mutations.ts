@@ -14,13 +14,13 @@ import { say } from './world-puppet.ts'
 
 const MS: Micros = 1000
 
-/** A protocol as it seems to a puppet in a world that breaks a promise. */
+/** A protocol as it appears to a puppet in a world that breaks a promise. */
 export type Mutation = (protocol: Protocol) => Protocol
 export const HONEST: Mutation = (protocol) => protocol
 
 type Effects = readonly Effect[]
 
-/** Changes what the world is asked, what the node gets, or both. */
+/** Changes what the protocol asks of the world, what the node receives, or both. */
 const between =
   (change: { effects?: (effects: Effects) => Effects; input?: (input: Input) => Input }): Mutation =>
   (protocol) => ({
@@ -61,7 +61,7 @@ const remembers: Mutation = (protocol) => {
   }
 }
 
-/** Each setting of a timer is a timer of its own. */
+/** Each setting of a timer creates a separate timer. */
 function keepsOldTimers(): Mutation {
   let count = 0
   return between({
@@ -93,7 +93,7 @@ const firesWithin: Mutation = (protocol) => ({
   },
 })
 
-/** `suspended` comes after the input that it should precede. */
+/** `suspended` arrives after the input that it should precede. */
 const tellsLate: Mutation = (protocol) => {
   let late: Input | null = null
   return {
@@ -123,7 +123,7 @@ const swallowsErrors: Mutation = (protocol) => ({
   },
 })
 
-/** By promise: what a broken world does, and the mutation, made anew for every world. */
+/** By promise: what a broken world does, and a function that creates the mutation for each world. */
 export const MUTATIONS: { readonly [promise: string]: { readonly broken: string; mutation(): Mutation } } = {
   '1 order': {
     broken: 'carries effects out in reverse',
@@ -155,6 +155,6 @@ export const MUTATIONS: { readonly [promise: string]: { readonly broken: string;
           input.type === 'register' ? { ...input, call: { ...input.call, id: input.call.id + 1 } } : input,
       }),
   },
-  '11 suspension': { broken: 'tells of a suspension late', mutation: () => tellsLate },
+  '11 suspension': { broken: 'reports a suspension late', mutation: () => tellsLate },
   '12 failure': { broken: 'carries out half a step that throws', mutation: () => swallowsErrors },
 }

@@ -21,17 +21,17 @@ export type Journal = {
 /** A world with the nodes `a` and `b`; `a` runs the given protocol. */
 export type ConformingWorld = {
   readonly name: string
-  /** Promises that mean nothing in this world, and why. */
+  /** Promises that do not apply to this world, and why. */
   readonly lacks: { readonly [promise: string]: string }
   open(protocol: Protocol): Promise<OpenWorld>
 }
 
 export type OpenWorld = {
-  /** `a` takes one step: a command that lists these effects, or one that makes it throw. */
+  /** `a` takes one step: a command that lists these effects, or a command that throws. */
   act(effects: readonly Effect[] | 'throw'): void
   /** A message with this text from `b` reaches `a`. */
   receive(text: string): void
-  /** The texts of the messages of `a`, in the order in which they left. */
+  /** The texts of the messages of `a`, in the order of sending. */
   sent(): readonly string[]
   /** The texts of the outputs of `a`, in order. */
   outputs(): readonly string[]

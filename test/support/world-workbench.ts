@@ -18,7 +18,7 @@ import { type ConformingWorld, type OpenWorld, puppet } from './world-puppet.ts'
 function definitionFor(protocol: Protocol): Definition {
   return define({
     name: 'puppet',
-    title: 'does as it is told',
+    title: 'performs the effects that its commands list',
     source: 'a test',
     kinds: ['note'],
     order: 'fifo',

@@ -46,7 +46,7 @@ export function nodeIdProblem(id: string): string | null {
 
 export function unreachablePort(text: string): string | null {
   if (!/:0+$/.test(text)) return null
-  return `${JSON.stringify(text)} has port 0, which nobody can reach; use the port on which the peer listens`
+  return `${JSON.stringify(text)} has port 0, which no node can reach; use the port on which the peer listens`
 }
 
 /** Parses HOST:PORT that `addressProblem` accepts. */

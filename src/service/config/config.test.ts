@@ -19,7 +19,7 @@ beforeAll(() => {
   writeFileSync(join(folder, 'other'), 'another key, for its rotation', secret)
   writeFileSync(join(folder, 'short'), 'short', secret)
   writeFileSync(join(folder, 'binary'), Buffer.alloc(32, 0xfe), secret)
-  writeFileSync(join(folder, 'open'), 'a key that everybody may read')
+  writeFileSync(join(folder, 'open'), 'a key that everyone may read')
   chmodSync(join(folder, 'open'), 0o644)
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -29,7 +29,7 @@ type Given = { readonly [field: string]: unknown }
 const said = (given: Given, by: (field: string) => string): { [field: string]: Said } =>
   Object.fromEntries(Object.entries(given).map(([field, value]) => [field, { value, by: by(field) }]))
 
-/** The configuration out of a file's text, with %KEY for a good key. */
+/** The configuration from the text of a file, with %KEY for a good key. */
 function read(text: string, flags: Given = {}, environment: Given = {}): Config {
   const file = join(folder, 'conclave.yaml')
   writeFileSync(file, text.replaceAll('%', `${folder}/`))
@@ -61,7 +61,7 @@ describe('a configuration', () => {
     expect(parseConfig('x', JSON.stringify(yaml.said)).said).toEqual(yaml.said)
   })
 
-  it('is what flags say, then the environment, then the file, then the defaults; options one by one', () => {
+  it('takes flags over the environment over the file over the defaults, and merges single options', () => {
     const text = `${GOOD}priority: 1\nmode: local\noptions: { sigmaMs: 20, rhoPpm: 50, fastMs: 40 }\n`
     const { groups, process } = read(
       text,
@@ -97,7 +97,7 @@ describe('a configuration', () => {
     ])
   })
 
-  it('may have several groups; what stands outside holds for each, and one may be chosen', () => {
+  it('may have several groups; outer fields apply to each, and one group can be selected', () => {
     const text = `
 id: a
 keyFile: "%key"
@@ -115,7 +115,7 @@ groups:
     expect(problems(text, { group: 'z' })).toEqual(['--group: z is not in the file, which has x, y'])
   })
 
-  it('may have all its groups at one address', () => {
+  it('may have all its groups on one address', () => {
     const text =
       'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\npeers: [b=h:2]\ngroups: [{ group: x }, { group: y, peers: [b=h:2, c=h:3] }]'
     expect(read(text).groups.map((group) => group.join)).toMatchObject([
@@ -124,12 +124,12 @@ groups:
     ])
   })
 
-  it('may be given the same list of peers on all nodes', () => {
+  it('may have the same list of peers on all nodes', () => {
     const [group] = read(GOOD, { peers: ['a=h1:7400', 'b=h2:7400', 'c=h3:7400'] }).groups
     expect(group?.join).toMatchObject({ peers: ['b=h2:7400', 'c=h3:7400'] })
   })
 
-  it('shows what takes effect as a file that says the same', () => {
+  it('shows the effective configuration as an equivalent file', () => {
     const config = read(GOOD)
     const again = parseConfig('x', effectiveText(config)).said
     expect(again).toEqual({ ...config.groups[0]?.node, ...config.process })
@@ -137,7 +137,7 @@ groups:
 
   it.each<[string, string, Given, readonly (string | RegExp)[]]>([
     [
-      'what is missing',
+      'missing fields',
       'group: g',
       {},
       [
@@ -147,12 +147,12 @@ groups:
       ],
     ],
     [
-      'unknown fields, with what may have been meant',
-      `${GOOD}key-file: x\nwhatever: 1\n`,
+      'unknown fields, with the nearest known one',
+      `${GOOD}key-file: x\nstrange: 1\n`,
       {},
       [
         'conclave.yaml:8:11: key-file: unknown field; did you mean keyFile?',
-        /9:11: whatever: unknown field; remove it, or see the configuration reference/,
+        /9:10: strange: unknown field; remove it, or see the configuration reference/,
       ],
     ],
     [
@@ -168,13 +168,13 @@ groups:
       ],
     ],
     [
-      'ports that there are not',
+      'invalid ports',
       GOOD,
       { listen: '127.0.0.1:70000' },
       [/--listen: .*port 70000; a port is at most 65535/],
     ],
     [
-      'an id twice',
+      'a duplicate id',
       GOOD,
       { peers: ['b=h:1', 'b=h:2'] },
       [/--peer: peers\[1\]: b is listed twice; every node needs its own id/],
@@ -186,57 +186,52 @@ groups:
       [/peers\[0\]: a is this node, but it listens on 127\.0\.0\.1:7400/],
     ],
     [
-      'constants that cannot work',
+      'constants that break a bound',
       `${GOOD}options: { fastMs: 1 }\n`,
       {},
       [/yaml:8:10: options\.fastMs: breaks the bound .* nearest valid value is/],
     ],
     [
-      'options that there are not',
+      'unknown options',
       `${GOOD}options: { nope: 1 }\n`,
       {},
       [/yaml:8:10: options\.nope: unknown field; remove it, or run "conclave protocols"/],
     ],
     [
-      'an address twice',
+      'a duplicate address',
       GOOD,
       { peers: ['b=h:1', 'c=h:1'] },
       [/--peer: peers\[1\]: c has the same address as b, h:1/],
     ],
-    ['a peer that nobody can reach', GOOD, { peers: ['b=h:0'] }, [/peers\[0\]: "b=h:0" has port 0/]],
+    ['a peer with port 0', GOOD, { peers: ['b=h:0'] }, [/peers\[0\]: "b=h:0" has port 0/]],
     [
-      'addresses of two kinds',
+      'addresses of two families',
       GOOD,
       { peers: ['b=[::1]:7401'] },
       [/peers\[0\]: ::1 is an IPv6 address, but this node listens on the IPv4 address/],
     ],
-    ['an id that no list can hold', GOOD, { id: 'a=b' }, [/--id: "a=b" contains a space, a comma or "="/]],
+    ['an id with a separator', GOOD, { id: 'a=b' }, [/--id: "a=b" contains a space, a comma or "="/]],
     ['an id that is too long', GOOD, { id: 'x'.repeat(201) }, [/--id: is longer than 200 characters/]],
     ['both roles', GOOD, { observer: true, witness: true }, [/--witness: a witness votes, an observer does/]],
     [
-      'a protocol that cannot run',
+      'a protocol of the workbench',
       GOOD,
       { protocol: 'ring' },
       [/--protocol: "ring" runs in the workbench only/],
     ],
-    [
-      'a key that is not there',
-      GOOD,
-      { keyFile: '/no/key' },
-      [/--key-file: there is no file \/no\/key; make/],
-    ],
-    ['YAML that is none', 'group: [', {}, [/conclave.yaml:\d+:\d+: config: .*must be YAML or JSON/]],
+    ['a missing key file', GOOD, { keyFile: '/no/key' }, [/--key-file: there is no file \/no\/key; make/]],
+    ['invalid YAML', 'group: [', {}, [/conclave.yaml:\d+:\d+: config: .*must be YAML or JSON/]],
     ['a file without fields', '- a', {}, [/config: must hold fields/]],
     ['aliases', 'id: &a x\ngroup: *a\n', {}, [/write values out instead of using aliases/]],
-    ['a field twice', 'id: a\nid: b\n', {}, [/conclave.yaml:2:1: config: Map keys must be unique/]],
+    ['a duplicate field', 'id: a\nid: b\n', {}, [/conclave.yaml:2:1: config: Map keys must be unique/]],
     [
-      'groups that want the same',
+      'groups with the same name',
       'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\ngroups: [{ group: x }, { group: x }]',
       {},
       [/groups\[1\]\.group: x is also used by groups\[0\]/],
     ],
     [
-      'groups at one address that disagree on what is there',
+      'groups on one address that disagree on it',
       'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\npeers: [b=h:2]\ngroups: [{ group: x }, { group: y, id: z, secrecy: true, peers: [b=h:3] }]',
       {},
       [
@@ -245,13 +240,13 @@ groups:
         /groups\[1\]\.peers: is b=h:3 here but b=h:2 in/,
       ],
     ],
-  ])('says what is wrong: %s', (_what, text, flags, expected) => {
+  ])('reports %s', (_what, text, flags, expected) => {
     const found = problems(text, flags)
     expect(found).toHaveLength(expected.length)
     for (const [index, each] of expected.entries()) expect(found[index]).toMatch(each)
   })
 
-  it('refuses a key that is too short, a token that cannot be sent, and a file that is not there', () => {
+  it('refuses a key that is too short, a token that cannot be sent, and a missing file', () => {
     expect(problems(GOOD, { keyFile: join(folder, 'short') })[0]).toMatch(
       /short has 5 bytes, a key needs at least 16/,
     )
@@ -264,20 +259,20 @@ groups:
 
   it.each<[string, Given, string, RegExp]>([
     ['a key that others can read', { keyFile: 'open' }, 'keyFile', /read by everyone.*chmod 600/],
-    ['HTTP for everybody', { http: '0.0.0.0:80' }, 'http', /not loopback/],
-    ['no folder', { data: undefined }, 'data', /after a restart its tokens rest on the wall clock/],
+    ['HTTP beyond loopback', { http: '0.0.0.0:80' }, 'http', /not loopback/],
+    ['no folder', { data: undefined }, 'data', /its tokens then depend on the wall clock/],
     [
       'an even number of voters',
       { peers: ['b=h:1'] },
       'peers',
-      /2 voters, and bears no more failures than with 1/,
+      /2 voters, which tolerate no more failures than 1/,
     ],
-    ['a single voter', { peers: [] }, 'peers', /one voter: nobody takes over/],
+    ['a single voter', { peers: [] }, 'peers', /one voter: no node takes over/],
     [
-      'an observer of whom others must know',
+      'an observer that its peers must list',
       { observer: true },
       'observer',
-      /every other node of g must know/,
+      /every other node of g must list it/,
     ],
   ])('warns of %s', (_what, given, field, message) => {
     const keyFile = join(folder, (given['keyFile'] as string | undefined) ?? 'key')
@@ -289,10 +284,10 @@ groups:
   })
 })
 
-describe('a group that meets in a store', () => {
+describe('a group in a store', () => {
   const STORE = 'group: g\nid: a\nprotocol: epochs\n'
 
-  it('needs a store and nothing else; a URL is taken apart', () => {
+  it('needs a store and nothing else; a URL is parsed', () => {
     const [group] = read(`${STORE}store: "redis://h:6379/0?acceptWeak=true"\n`).groups
     expect(group?.join).toMatchObject({
       protocol: 'epochs',
@@ -300,7 +295,7 @@ describe('a group that meets in a store', () => {
     })
   })
 
-  it('may stand beside one that does not; what holds for all is not held against it', () => {
+  it('may be listed beside a group without a store; outer fields do not conflict with it', () => {
     const { groups } = read(`
 id: a
 keyFile: "%key"

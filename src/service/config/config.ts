@@ -146,7 +146,7 @@ function joinOptionsOf(node: NodeConfig, key: readonly Uint8Array[]): JoinOption
     profile,
     sticky,
     priority,
-    // Otherwise the lists of the options say so, for all nodes alike.
+    // Otherwise the lists in the options contain the roles, equal on all nodes.
     ...(peerHosting(protocol).listsRoles ? {} : { observer: node.observer, witness: node.witness }),
     options: { ...node.options, ...listed('observers'), ...listed('witnesses') },
     ...(data === undefined ? {} : { data }),
@@ -155,7 +155,7 @@ function joinOptionsOf(node: NodeConfig, key: readonly Uint8Array[]): JoinOption
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-/** What only shows when all fields are known: an id that is listed twice, options that cannot work together. */
+/** Problems that show only when all fields are known: a duplicate id, options that cannot work together. */
 function combinedProblems(node: NodeConfig, join: JoinOptions): readonly FieldProblem[] {
   const listed = node.peers.map(peerParts).map(({ id, address }) => ({ id, address: parseAddress(address) }))
   const inList = peerListProblems({ id: node.id, listen: parseAddress(node.listen) }, listed)

@@ -127,7 +127,7 @@ it('reports all problems at once', () => {
   ])
 })
 
-it('reports values that JSON cannot hold, and arguments that are no options', () => {
+it('reports values that JSON cannot hold, and arguments that are not options', () => {
   const circle: { self?: object } = {}
   circle.self = circle
   expect(problems({ ...GOOD, secrecy: circle })[0]).toBe('secrecy: [object Object] is not true or false')

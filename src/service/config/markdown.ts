@@ -1,4 +1,4 @@
-/** A table in Markdown, aligned as the formatter would. */
+/** A Markdown table, aligned like the formatter does it. */
 export function markdownTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const line = (cells: readonly string[]): string =>

@@ -1,4 +1,4 @@
-/** What only the whole list of peers shows: ids and addresses that are given twice, address families that do not mix. */
+/** Checks the list of peers as a whole: duplicate ids and addresses, mixed address families. */
 import { type Address, showAddress } from '../runtime/index.ts'
 import { familyMismatch } from './address.ts'
 import type { FieldProblem } from './problems.ts'

@@ -1,4 +1,4 @@
-/** The reference of all fields, in Markdown, out of the published schema. */
+/** The Markdown reference of all fields, generated from the published schema. */
 
 import { flagOf, variableOf } from './checked.ts'
 import { markdownTable } from './markdown.ts'
@@ -19,10 +19,10 @@ type Schema = {
   readonly pattern?: string
 }
 
-/** Fields that stand in a file only. */
+/** Fields that only a file can have. */
 const FILE_ONLY: readonly string[] = ['secrecy', 'fencing', 'sticky', 'traceSteps']
 
-/** How a text with a pattern is written, by what only that pattern has in it. */
+/** The form of a string with a pattern, found by a part of that pattern. */
 const FORMS: readonly (readonly [sign: string, form: string])[] = [
   ['+=(?:', '`ID=HOST:PORT`'],
   ['):\\d', '`HOST:PORT`'],

@@ -38,19 +38,19 @@ function aboutNode(node: NodeConfig): readonly Warning[] {
   if (data === undefined && !node.observer)
     warnings.push({
       field: 'data',
-      message: `is missing in ${group}: what this node promises is not kept, so after a restart its tokens rest on the wall clock`,
+      message: `is missing in ${group}: the promises of this node do not survive a restart, so its tokens then depend on the wall clock`,
     })
   if (mode === 'majority' && voters === 1)
-    warnings.push({ field: 'peers', message: `${group} has one voter: nobody takes over when it fails` })
+    warnings.push({ field: 'peers', message: `${group} has one voter: no node takes over when it fails` })
   else if (mode === 'majority' && voters % 2 === 0)
     warnings.push({
       field: 'peers',
-      message: `${group} has ${voters} voters, and bears no more failures than with ${voters - 1}: add a voter or a witness`,
+      message: `${group} has ${voters} voters, which tolerate no more failures than ${voters - 1}: add a voter or a witness`,
     })
   if (node.observer)
     warnings.push({
       field: 'observer',
-      message: `every other node of ${group} must know it too, as a peer with "observer: true": otherwise they count on its vote`,
+      message: `every other node of ${group} must list it as a peer with "observer: true"; otherwise they count it as a voter`,
     })
   return warnings
 }

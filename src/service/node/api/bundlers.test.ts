@@ -1,4 +1,4 @@
-/** Programs that use the library, put through a bundler: they work, or the build says what to do. */
+/** Programs that bundle the library: they work, or the build says what to do. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -42,7 +42,7 @@ beforeAll(() => {
   symlinkSync(ROOT, join(folder, 'node_modules/conclave'))
   writeFileSync(join(folder, 'program.mjs'), PROGRAM)
   writeFileSync(join(folder, 'client.mjs'), CLIENT)
-  // A program may have a worker of its own, beside its bundle: nobody else starts it.
+  // A program may have its own worker beside its bundle: the library must not start it.
   for (const name of ['worker.js', 'worker.mjs', 'worker.cjs'])
     writeFileSync(join(folder, name), "process.stdout.write('a foreign worker was started\\n')")
 })
@@ -85,12 +85,12 @@ describe.each(FORMATS)('esbuild, %s', (format) => {
     expect(failure?.errors.map(({ text }) => text).join()).toContain('use --external:conclave')
   })
 
-  it('works when that is done, with the election in its own thread', async () => {
+  it('works with the library outside the bundle, and the election in a worker', async () => {
     const file = await bundled(format, { external: ['conclave'] })
     expect(await run(file, 'worker')).toBe('leads\n')
   }, 60_000)
 
-  it('where it is told to bundle all the same, starts no other thread, and can do without', async () => {
+  it('where bundling is forced, starts no foreign worker, and can run in the same thread', async () => {
     const file = await bundled(format, { conditions: ['node'] })
     expect(await run(file, 'worker')).toContain('isolation: the election cannot run in a worker')
     expect(await run(file, 'thread')).toBe('leads\n')

@@ -1,4 +1,4 @@
-/** What a seat does that cannot be closed cleanly: nobody waits for it. */
+/** A backend that cannot be closed cleanly: no caller waits for it. */
 import { expect, it } from 'vitest'
 import { workSettings } from '../../config/join-options.ts'
 import { type ElectionBackend, NO_VIEW } from '../election/election.ts'
@@ -18,7 +18,7 @@ const ABOUT: NodeSettings = {
 const UNCLOSABLE: ElectionBackend = {
   view: () => NO_VIEW,
   status() {
-    throw new Error('nobody asks')
+    throw new Error('the status is not used')
   },
   lease: () => ({ until: null, now: 0, token: null, reason: null }),
   command: async () => null,
@@ -30,7 +30,7 @@ const UNCLOSABLE: ElectionBackend = {
   },
 }
 
-it('lead and observe end though the seat cannot be closed, and close says why', async () => {
+it('lead and observe end although the backend cannot be closed, and close rejects with the reason', async () => {
   const member = await openNode(ABOUT, async () => UNCLOSABLE)
   const leading = member.lead(() => {})
   const views = member.observe()

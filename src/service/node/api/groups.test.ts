@@ -34,7 +34,7 @@ function untilItEnds({ signal }: Term): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
 }
 
-/** What each of three joins with, in any group. */
+/** The options of each of three processes, for any group. */
 async function three(more: Partial<JoinOptions> = {}) {
   const ports = await freePorts(IDS.length)
   const at = (index: number): string => `127.0.0.1:${ports[index]}`
@@ -58,13 +58,13 @@ const into = async (options: JoinOptions): Promise<ConclaveNode> => {
 const leads = (member: ConclaveNode | undefined): unknown => member?.view().leader?.id ?? null
 
 describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) => {
-  it('have a leader each over one session a pair, and closing one leaves the others alone', async () => {
+  it('have their own leaders over one session per pair, and closing one does not affect the others', async () => {
     const of = await three({ isolation, traceSteps: 20_000 })
     const groups = ['one', 'two', 'three']
     const all = await Promise.all(
       groups.map((group) => Promise.all(IDS.map((_, index) => into(of(index, group))))),
     )
-    // Each process leads one of them.
+    // Each process leads one of the groups.
     for (const [place, group] of all.entries()) void group[place]?.lead(untilItEnds)
     await until(() => all.every((group, place) => group.every((member) => leads(member) === IDS[place])))
     const [one = [], two = [], third = []] = all
@@ -72,14 +72,14 @@ describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) 
     await Promise.all(one.map((member) => member.close()))
     expect(one.map(leads)).toEqual([null, null, null])
     await until(() => two.every((each) => leads(each) === 'b') && third.every((each) => leads(each) === 'c'))
-    // A leader whose process goes on without the group is replaced in that group only.
+    // A leader whose process leaves the group is replaced in that group only.
     void two[0]?.lead(untilItEnds)
     await two[1]?.close()
     await until(() => leads(two[0]) === 'a' && leads(two[2]) === 'a')
     expect(two[0]?.view().leader?.token).toBeGreaterThan(token as number)
     await until(() => third.every((each) => leads(each) === 'c'))
 
-    // All that went from a to b, whatever the group, was one numbered sequence of one incarnation.
+    // All datagrams from a to b, of any group, are one numbered sequence of one incarnation.
     const sent = await vi.waitUntil(
       async () => {
         const so = await datagramsTo('b', two[0] as ConclaveNode)
@@ -95,12 +95,12 @@ describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) 
       sent.flatMap(({ body }) => (body as Bundle | null)?.parts.map(({ group }) => group) ?? []),
     )
     expect([...named].sort()).toEqual(['one', 'three', 'two'])
-    // The last one gone, another process may listen there.
+    // After the last group is closed, another process may listen there.
     await Promise.all(members.map((member) => member.close()))
     await into(of(0, 'another'))
   }, 60_000)
 
-  it('are refused where they disagree on what they share, naming the field', async () => {
+  it('are refused where they disagree on shared settings, and the error names the field', async () => {
     const of = await three({ isolation })
     await into(of(0, 'one'))
     const other = isolation === 'worker' ? 'thread' : 'worker'
@@ -120,12 +120,12 @@ describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) 
       expect(refused).toBeInstanceOf(InvalidOptionsError)
       expect((refused as InvalidOptionsError).field).toBe(field)
     }
-    // None of that left anything behind.
+    // The refused groups left nothing behind.
     const two = await into({ ...of(0, 'two'), peers: [] })
     await two.lead(async ({ token }) => expect(token).toBeGreaterThan(0), { once: true })
   }, 30_000)
 
-  it('may be of different processes; a peer is forgotten with the last group that names it', async () => {
+  it('may have different processes; a peer is removed with the last group that names it', async () => {
     const of = await three({ isolation })
     const pair = (index: number): JoinOptions => ({
       ...of(index, 'pair'),
@@ -141,7 +141,7 @@ describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) 
     await until(() => leads(trio[1]) === 'c' && leads(duo[0]) === 'b')
   }, 30_000)
 
-  it('keep their data in folders of their own, and the process a new incarnation at each start', async () => {
+  it('keep their data in their own folders, and the process gets a new incarnation at each start', async () => {
     const of = await three({ isolation })
     const [first, second] = [newFolder(), newFolder()]
     const alone = (group: string, data: string): JoinOptions => ({ ...of(0, group), peers: [], data })
@@ -174,10 +174,10 @@ describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) 
 })
 
 describe('joining at an address', () => {
-  it('waits for its turn, and may be given up meanwhile', async () => {
+  it('waits for earlier calls, and may be aborted meanwhile', async () => {
     const of = await three()
     const given = new AbortController()
-    // Its peers never say who they are.
+    // Its peers never answer with their ids.
     const first = join({ ...of(0, 'one'), peers: ['127.0.0.1:9'], signal: given.signal })
     const second = new AbortController()
     const waiting = join({ ...of(0, 'two'), signal: second.signal })
@@ -188,7 +188,7 @@ describe('joining at an address', () => {
     await into(of(0, 'three'))
   })
 
-  it('again is possible as soon as the last has been closed', async () => {
+  it('again is possible as soon as the last node is closed', async () => {
     const of = await three({ isolation: 'thread' })
     const one = await into(of(0, 'one'))
     const closed = one.close()

@@ -1,4 +1,4 @@
-/** Joining that is given up, joined again, or cannot have its thread: nothing of it is left behind. */
+/** Joining that is aborted, repeated, or has no worker: it leaves nothing behind. */
 import { getEventListeners } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ async function places(isolation: 'worker' | 'thread'): Promise<readonly (JoinOpt
 }
 
 describe.each(ISOLATIONS)('joining with the election in a %s', (isolation) => {
-  it('leaves nothing at its signal, whatever becomes of it', async () => {
+  it('leaves nothing behind when its signal is aborted', async () => {
     const { signal } = new AbortController()
     for (const options of await places(isolation)) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
@@ -49,7 +49,7 @@ describe.each(ISOLATIONS)('joining with the election in a %s', (isolation) => {
     }
   }, 60_000)
 
-  it('can be tried again right after it was given up, at any moment', async () => {
+  it('can be repeated right after it was aborted, at any moment', async () => {
     for (const options of await places(isolation)) {
       for (const pauses of [0, 20]) {
         const stop = new AbortController()
@@ -61,12 +61,12 @@ describe.each(ISOLATIONS)('joining with the election in a %s', (isolation) => {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         const [first, node] = await Promise.all([
           given.then(
-            () => 'joined before it was given up',
+            () => 'joined before it was aborted',
             (error: Error) => error.name,
           ),
           again,
         ])
-        expect(['AbortError', 'joined before it was given up']).toContain(first)
+        expect(['AbortError', 'joined before it was aborted']).toContain(first)
         let hasLed = false
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         await node.lead(async () => void (hasLed = true), { once: true })
@@ -88,7 +88,7 @@ describe.each(ISOLATIONS)('joining with the election in a %s', (isolation) => {
 
 describe('the thread of an election', () => {
   it.each([
-    ['never says a word', 'setInterval(() => {}, 1000)', 'it did not start within 200 ms'],
+    ['never sends a message', 'setInterval(() => {}, 1000)', 'it did not start within 200 ms'],
     [
       'is another',
       "require('worker_threads').parentPort.postMessage('hello'); setInterval(() => {}, 1000)",
@@ -96,12 +96,12 @@ describe('the thread of an election', () => {
     ],
     ['fails', "throw new Error('no such module')", 'no such module'],
     ['ends', '', 'it ended with code 0'],
-  ])('that %s is given up', async (_what, script, why) => {
+  ])('that %s is abandoned', async (_what, script, why) => {
     const file = pathJoin(folder, 'worker.cjs')
     writeFileSync(file, script)
     const lost: string[] = []
     const onLost = (error: Error): void => void lost.push(error.message)
-    // Only the one that never says a word is to meet its deadline, however busy the machine.
+    // Only the worker that never sends a message may meet its deadline, on any machine.
     const maxStartMs = why.includes('200 ms') ? 200 : 20_000
     const thread = ElectionThread.at(null, onLost, { file: pathToFileURL(file), maxStartMs })
     await until(() => lost.length > 0)
@@ -110,7 +110,7 @@ describe('the thread of an election', () => {
     await setTimeout(0)
   })
 
-  it('is only ever the one of the package', () => {
+  it('runs only the script of the package', () => {
     expect(threadScript().href).toMatch(/\/dist\/service\/node\/election\/worker\.js$/)
     const own = new URL('../election/worker-script.ts', import.meta.url).href
     expect(threadScript(own).href).toBe(threadScript().href)

@@ -61,9 +61,9 @@ const byId = (id: string): ConclaveNode => members.find((member) => member.id ==
 const leaderOf = (id: string): unknown => byId(id).view().leader?.id ?? null
 
 describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
-  it('runs the work in one process at a time, with tokens that grow, and hands over when the work is done', async () => {
+  it('runs the work in one process at a time, with growing tokens, and hands over when the work is done', async () => {
     await group(['a', 'b', 'c'], { isolation })
-    const begun: { readonly id: unknown; readonly token: number }[] = []
+    const started: { readonly id: unknown; readonly token: number }[] = []
     let running = 0
     let most = 0
     const done = new AbortController()
@@ -72,7 +72,7 @@ describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
         async (term) => {
           running += 1
           most = Math.max(most, running)
-          begun.push({ id: member.id, token: term.token as number })
+          started.push({ id: member.id, token: term.token as number })
           term.assertHeld()
           expect(term.remaining()).toBeGreaterThan(0)
           await setTimeout(5)
@@ -81,23 +81,23 @@ describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
         { signal: done.signal },
       ),
     )
-    await until(() => begun.length >= 6)
+    await until(() => started.length >= 6)
     done.abort()
     await Promise.all(all)
     expect(most).toBe(1)
-    const tokens = begun.map(({ token }) => token)
+    const tokens = started.map(({ token }) => token)
     expect(tokens).toEqual([...new Set(tokens)].toSorted((x, y) => x - y))
-    expect(new Set(begun.map(({ id }) => id)).size).toBeGreaterThan(1)
+    expect(new Set(started.map(({ id }) => id)).size).toBeGreaterThan(1)
   }, 30_000)
 
-  it('is needed: a node on which nobody leads votes, but is never elected', async () => {
+  it('is needed: a node without it votes, but is never elected', async () => {
     await group(['a', 'b', 'c'], { isolation })
     void byId('c').lead(untilItEnds)
     await until(() => leaderOf('a') === 'c')
     expect(byId('a').view().role).toBe('follower')
   }, 30_000)
 
-  it('keeps the lead until the work has ended, though it was told to step down', async () => {
+  it('keeps the term until the work has ended, although stepDown was called', async () => {
     await group(['a', 'b', 'c'], { isolation })
     let letGo: () => void = () => {}
     let held: Term | null = null
@@ -128,7 +128,7 @@ describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
     await until(() => leaderOf('c') === 'b')
   }, 30_000)
 
-  it('goes on when the work passes the end of its term on, in whatever words', async () => {
+  it('continues when the work rethrows the end of its term in any form', async () => {
     await group(['a', 'b', 'c'], { isolation })
     let terms = 0
     const done = new AbortController()
@@ -146,7 +146,7 @@ describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
     expect(terms).toBe(2)
   }, 30_000)
 
-  it('is told when the term ends, whoever ends it, and an error of the work comes out', async () => {
+  it('reports the end of every term, for any reason, and rethrows an error of the work', async () => {
     await group(['a', 'b', 'c'], { isolation })
     const reasons: string[] = []
     byId('a').on('revoked', ({ reason }) => reasons.push(reason))
@@ -161,7 +161,7 @@ describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
 })
 
 describe.each(ISOLATIONS)('status, with its election in a %s', (isolation) => {
-  it('tells who is there, whose votes count, and how long the lead lasts', async () => {
+  it('reports reachable nodes, voters, and the remaining time of the lease', async () => {
     await group(['a', 'b', 'c'], { isolation })
     void byId('a').lead(untilItEnds)
     await until(
@@ -188,7 +188,7 @@ describe.each(ISOLATIONS)('status, with its election in a %s', (isolation) => {
 })
 
 describe.each(ISOLATIONS)('observe, with its election in a %s', (isolation) => {
-  it('tells who leads, and each change of that, until it is ended', async () => {
+  it('reports the leader, and every change of it, until it ends', async () => {
     await group(['a', 'b', 'c'], { isolation })
     const seen: NodeView[] = []
     const stop = new AbortController()
@@ -207,7 +207,7 @@ describe.each(ISOLATIONS)('observe, with its election in a %s', (isolation) => {
   }, 30_000)
 })
 
-it('leads once at a time: a second `lead` is refused with what to do, and the first goes on', async () => {
+it('runs one lead at a time: a second one is refused with advice, and the first continues', async () => {
   const node = await join({
     group: 'g',
     id: 'a',
@@ -217,12 +217,12 @@ it('leads once at a time: a second `lead` is refused with what to do, and the fi
     options: PATIENT,
   })
   members = [node]
-  const begun = pending()
+  const started = pending()
   const leading = node.lead(async ({ signal }) => {
-    begun.resolve()
+    started.resolve()
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
   })
-  await begun.promise
+  await started.promise
   await expect(node.lead(() => {})).rejects.toThrow(AlreadyLeadingError)
   await expect(node.lead(() => {})).rejects.toThrow(/is running; .* abort the first by its signal/)
   expect(node.view().role).toBe('leader')
@@ -247,7 +247,7 @@ describe('joining', () => {
     })
   })
 
-  it('keeps what was promised in the data directory, which one process at a time may use', async () => {
+  it('keeps its promises in the data directory, which one process at a time may use', async () => {
     const data = mkdtempSync(pathJoin(tmpdir(), 'conclave-member-'))
     const alone = { ...good, peers: [], data, options: PATIENT }
     const tokens: number[] = []
@@ -263,7 +263,7 @@ describe('joining', () => {
     rmSync(data, { recursive: true })
   }, 30_000)
 
-  it('without a data directory begins silent, and with tokens beyond those of its life before', async () => {
+  it('without a data directory starts silent, with larger tokens than before its restart', async () => {
     const alone = { ...good, peers: [], options: PATIENT }
     const tokens: number[] = []
     for (let life = 0; life < 2; life++) {
@@ -280,7 +280,7 @@ describe('joining', () => {
     expect(tokens[1]).toBeGreaterThan(tokens[0] as number)
   }, 30_000)
 
-  it('can be given up, before and after', async () => {
+  it('can be aborted, before and after', async () => {
     const reason = new Error('given up')
     await expect(join({ ...good, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     const given = new AbortController()
@@ -297,7 +297,7 @@ describe('joining', () => {
   })
 
   it.each(ISOLATIONS)(
-    'at an address that is taken is refused, naming the field, in a %s',
+    'on an address in use is refused, and the error names the field, in a %s',
     async (isolation) => {
       const [port = 0] = await freePorts(1)
       const listen = `127.0.0.1:${port}`
@@ -312,7 +312,7 @@ describe('joining', () => {
     },
   )
 
-  it('warns, naming the setting, when another process is configured differently', async () => {
+  it('warns when another process is configured differently, and names the setting', async () => {
     const [one = 0, two = 0] = await freePorts(2)
     const warnings: string[] = []
     const options = (
@@ -340,7 +340,7 @@ describe('joining', () => {
 })
 
 describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
-  it('change who should lead, and who votes; what the protocol refuses is thrown', async () => {
+  it('change the priority and the voters; a command that the protocol refuses throws', async () => {
     await group(['a', 'b', 'c'], { isolation })
     void byId('a').lead(untilItEnds)
     await until(() => leaderOf('c') === 'a')
@@ -372,7 +372,7 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
     await expect(byId('c').setPriority(1)).rejects.toThrow(NodeClosedError)
   }, 30_000)
 
-  it('an observer learns who leads and never does; a witness never leads', async () => {
+  it('an observer follows the leader and never leads; a witness never leads', async () => {
     const ids = ['a', 'b', 'c', 'd']
     const ports = await freePorts(ids.length)
     const at = (id: string): string => `127.0.0.1:${ports[ids.indexOf(id)]}`

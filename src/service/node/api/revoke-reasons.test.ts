@@ -1,4 +1,4 @@
-/** Why a term has ended, as the application is told, with real processes that are stopped and go on. */
+/** The reason of a revoked term as the application receives it, with real processes that are stopped and continued. */
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Program } from '../../../../test/support/program.ts'
@@ -37,7 +37,7 @@ afterEach(async () => {
 })
 
 describe('a process that was stopped for longer than its lease', () => {
-  it('says that the lease expired, however its work noticed', async () => {
+  it('reports that the lease expired, no matter how its work noticed', async () => {
     const cases = ['worker', 'thread'].flatMap((isolation) =>
       ['asserts', 'asks', 'awaits', 'steps down'].map((way) => [isolation, way] as const),
     )
@@ -63,7 +63,7 @@ describe('a process that was stopped for longer than its lease', () => {
         case: cases[index],
         reasons: ['expired'],
       })
-      // What the signal says is what the event says.
+      // The signal and the event have the same reason.
       expect(program.said('signal').slice(0, reasons.length)).toEqual(program.said('revoked'))
       expect(program.said('warning')).toEqual([])
     }

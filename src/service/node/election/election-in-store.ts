@@ -299,7 +299,7 @@ export class ElectionInStore implements LocalElection {
     this.#pause.unref()
   }
 
-  /** In the word that applications know. */
+  /** The reason in the terms that applications know. */
   #causeOf(cause: string): string {
     return this.#hosting.causes[cause] ?? cause
   }

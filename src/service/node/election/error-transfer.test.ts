@@ -36,7 +36,7 @@ it('keeps the chain of causes', () => {
   })
 })
 
-it('cuts a chain that does not end, and takes values that are no errors', () => {
+it('cuts a chain that does not end, and accepts values that are not errors', () => {
   const circular = new Error('again')
   circular.cause = circular
   let length = 0

@@ -1,4 +1,4 @@
-/** Devices cut the others off before a node says that it leads; where they do not, it does not lead. */
+/** Devices fence the other nodes before a node leads. If they fail, the node does not lead. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,11 +10,11 @@ import { type ConclaveNode, join, type StoreJoinOptions, type Term } from '../in
 
 type Order = { readonly action: 'on' | 'off'; readonly target: string; readonly token: number }
 
-/** A switch behind HTTP that knows tokens; `answer` decides what becomes of an order. */
+/** A switch behind HTTP that checks tokens. `answer` decides how it handles an order. */
 class Switch {
   readonly orders: Order[] = []
   readonly is = new Map<string, string>()
-  answer: 'as told' | 'broken' | 'silent' | 'lies' = 'as told'
+  answer: 'obedient' | 'broken' | 'silent' | 'lies' = 'obedient'
   #greatest = 0
   readonly #server: Server
 
@@ -38,7 +38,7 @@ class Switch {
       else if (order.token < this.#greatest) say(409, { current: this.#greatest })
       else {
         this.#greatest = order.token
-        if (this.answer === 'as told') this.is.set(order.target, order.action)
+        if (this.answer === 'obedient') this.is.set(order.target, order.action)
         say(200, {})
       }
     })
@@ -49,7 +49,7 @@ class Switch {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`
   }
 
-  /** As if a later leader had been here. */
+  /** Simulates orders of a later leader. */
   overtake(token: number): void {
     this.#greatest = token
   }
@@ -117,7 +117,7 @@ it.each(['thread', 'worker'] as const)(
     const first = leading(a)
     await until(() => first.terms.length === 1)
     const token = first.terms[0]?.token ?? Number.NaN
-    // On a busy machine a first lease may have run out.
+    // On a busy machine a first lease may have expired.
     expect(device.orders.slice(-2)).toEqual([
       { action: 'off', target: 'b', token, by: 'a' },
       { action: 'on', target: 'a', token, by: 'a' },
@@ -145,13 +145,13 @@ it.each(['broken', 'silent', 'lies'] as const)(
     )
     expect(held.terms).toEqual([])
     expect(a.view().role).not.toBe('leader')
-    device.answer = 'as told'
+    device.answer = 'obedient'
     await until(() => held.terms.length === 1)
   },
   60_000,
 )
 
-it('a leader that was overtaken is refused, and does not lead', async () => {
+it('an outdated leader is refused, and does not lead', async () => {
   device.overtake(1000)
   const a = await node('a')
   await node('b')

@@ -1,8 +1,8 @@
 /**
- * Fences those outside before this process says that it leads: section 6 of Dharmadeep & Gopinath 2006.
+ * Fences all other nodes before this node leads: section 6 of Dharmadeep & Gopinath 2006.
  *
- * The protocol asks for it once START lets the leader act, and acts only when every target is confirmed; meanwhile it
- * renews. Whatever goes wrong means that this process does not lead: it steps down and says why, and another may try.
+ * The protocol requests fencing once START lets the leader act, and acts only when every target is confirmed. Meanwhile
+ * it renews. On any failure this node does not lead: it steps down and reports why, and another node may try.
  */
 import type { NodeId } from '../../../core/index.ts'
 import { type FencingConfig, openDevice } from '../../fencing/config.ts'

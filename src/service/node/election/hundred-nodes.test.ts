@@ -13,7 +13,7 @@ const NODES = 100
 const RENEWALS = 6
 
 await describeWith('postgres', 'a hundred nodes on PostgreSQL', () => {
-  it('a renewal is one UPDATE and one SELECT, whoever else has a register', async () => {
+  it('a renewal is one UPDATE and one SELECT, regardless of other registers', async () => {
     const logs = mkdtempSync(path(tmpdir(), 'conclave-log-'))
     // The server may run as another user.
     chmodSync(logs, 0o777)
@@ -57,7 +57,7 @@ await describeWith('postgres', 'a hundred nodes on PostgreSQL', () => {
         const before = countIn(logs)
         await until(() => countIn(logs).writes >= before.writes + RENEWALS)
         const after = countIn(logs)
-        // One of the two may be under way at either end.
+        // One of the two may be pending at either end.
         expect(Math.abs(after.rounds - before.rounds - (after.writes - before.writes))).toBeLessThanOrEqual(2)
         expect(after.others).toBe(before.others)
         await leader.close()
@@ -72,7 +72,7 @@ await describeWith('postgres', 'a hundred nodes on PostgreSQL', () => {
   }, 60_000)
 })
 
-/** Statements that the server was asked for, by what they do. */
+/** The statements that the server has executed, by kind. */
 function countIn(folder: string): {
   readonly rounds: number
   readonly writes: number

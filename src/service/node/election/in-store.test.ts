@@ -18,11 +18,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The machine that runs tests is busy. */
+/** The machine that runs the tests is busy. */
 const SLACK = { periodMs: 300, accessMs: 30 }
 const MORE_SLACK = { periodMs: 1000, accessMs: 160 }
 
-/** Whether a term was ended by anything but a machine too busy to renew it in time. */
+/** Whether a term ended for another reason than a machine too busy to renew in time. */
 function wasInterrupted(term: Term | null): boolean {
   const reason: unknown = term?.signal.reason
   return reason instanceof LeadershipLostError && /its write|overtaken/.test(reason.detail ?? '')
@@ -42,7 +42,7 @@ async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<C
   return joined
 }
 
-/** Leads in every term, and keeps the last. */
+/** Leads in every term, and keeps the last one. */
 function leading(member: ConclaveNode): { term: Term | null; done: Promise<void> } {
   const kept: { term: Term | null; done: Promise<void> } = { term: null, done: Promise.resolve() }
   kept.done = member.lead(
@@ -56,8 +56,8 @@ function leading(member: ConclaveNode): { term: Term | null; done: Promise<void>
   return kept
 }
 
-describe('a group that meets in a folder', () => {
-  it.each(['thread', 'worker'] as const)('one leads, alone at first, in a %s', async (isolation) => {
+describe('a group in a shared folder', () => {
+  it.each(['thread', 'worker'] as const)('has one leader, alone at first, in a %s', async (isolation) => {
     const a = await node('a', { isolation })
     const kept = leading(a)
     await until(() => kept.term !== null)
@@ -67,7 +67,7 @@ describe('a group that meets in a folder', () => {
     expect(a.status()).toMatchObject({ mode: 'store', leader: { id: 'a', token: 1 }, voters: [['a']] })
   })
 
-  it('whoever joins is seen without losing the lead, follows with the token, and takes over with a larger one', async () => {
+  it('a node that joins does not interrupt the leader, follows its token, and takes over with a larger one', async () => {
     const a = await node('a')
     const first = leading(a)
     await until(() => first.term !== null)
@@ -83,7 +83,7 @@ describe('a group that meets in a folder', () => {
   })
 
   it.each(['thread', 'worker'] as const)(
-    'whoever steps down or leaves gives its lease up: nobody waits two minutes for it, in a %s',
+    'a node that steps down or leaves releases its lease: no node waits two minutes for it, in a %s',
     async (isolation) => {
       const more = { isolation, options: { ...SLACK, leaseMs: 120_000 } }
       const [a, b, c] = [await node('a', more), await node('b', more), await node('c', more)]
@@ -103,8 +103,8 @@ describe('a group that meets in a folder', () => {
     60_000,
   )
 
-  it('a leader that closes in the middle of a renewal gives its lease up all the same', async () => {
-    // Renewals follow each other closely here, so that one is under way as often as not; and nobody waits for the lease.
+  it('a leader that closes in the middle of a renewal still releases its lease', async () => {
+    // Renewals follow each other closely here, so that one is often pending. No node waits for the lease.
     const more = { options: { periodMs: 31, accessMs: 5, leaseMs: 120_000 } }
     let [first, second] = [await node('a', more), await node('b', more)]
     let kept = leading(first)
@@ -124,14 +124,14 @@ describe('a group that meets in a folder', () => {
     }
   }, 60_000)
 
-  it('nobody leads who did not ask for it', async () => {
+  it('a node does not lead until lead is called', async () => {
     const [a, b] = [await node('a'), await node('b')]
     const kept = leading(b)
     await until(() => kept.term !== null && a.view().leader?.id === 'b')
     expect(a.ineligibleReason).toBe('lead not called')
   })
 
-  it('work that has not ended keeps its lease until it lapses; only then does another lead', async () => {
+  it('work that has not ended keeps its lease until it expires; only then another node leads', async () => {
     const a = await node('a', { drainMs: 0 })
     const b = await node('b')
     const gate = pending()
@@ -173,7 +173,7 @@ describe('a group that meets in a folder', () => {
     expect(wasInterrupted(term)).toBe(false)
   })
 
-  it('a node that is removed though it lives stops by itself', async () => {
+  it('a live node that is removed stops by itself', async () => {
     const [a, b] = [await node('a'), await node('b')]
     const kept = leading(a)
     await until(() => kept.term !== null && a.members().length === 2)
@@ -199,27 +199,27 @@ describe('a group that meets in a folder', () => {
     },
   )
 
-  it('in sectors a node that still lives is not removed until it ends, and the remover leads on', async () => {
+  it('in sectors a live node is not removed until it ends, and the remover keeps leading', async () => {
     const more = { store: `file:${folder}?mode=sector`, options: MORE_SLACK }
     const [a, b] = [await node('a', more), await node('b', more)]
     const kept = leading(a)
-    const told = pending<string>()
+    const refusal = pending<string>()
     const removed = pending<string>()
     a.on('warning', ({ what, detail }) => {
-      if (what === 'removal') told.resolve(detail)
+      if (what === 'removal') refusal.resolve(detail)
       if (what === 'removed') removed.resolve(detail)
     })
     await until(() => kept.term !== null && a.members().length === 2)
     const { term } = kept
     await a.removeVoter('b')
-    expect(await told.promise).toMatch(/^b is not removed yet: .* its process is alive/)
+    expect(await refusal.promise).toMatch(/^b is not removed yet: .* its process is alive/)
     expect([a.isClosed, b.isClosed]).toEqual([false, false])
     await b.close()
     expect(await removed.promise).toBe('b was removed from the group for good')
     expect(wasInterrupted(term)).toBe(false)
   })
 
-  it('of two with one id the younger refuses to start, and the older leads on', async () => {
+  it('of two processes with one id the second refuses to start, and the first keeps leading', async () => {
     const a = await node('a')
     const kept = leading(a)
     await until(() => kept.term !== null)
@@ -227,19 +227,19 @@ describe('a group that meets in a folder', () => {
     kept.term?.assertHeld()
   })
 
-  it('a corrupt block of another: nobody is elected, and it is said', async () => {
+  it('with a corrupt block of another node no node is elected, and a warning says why', async () => {
     const a = await node('a')
-    const told = pending<string>()
-    a.on('warning', ({ what, detail }) => what === 'store' && told.resolve(detail))
+    const warning = pending<string>()
+    a.on('warning', ({ what, detail }) => what === 'store' && warning.resolve(detail))
     const kept = leading(a)
     await until(() => kept.term !== null)
-    writeFileSync(path(folder, 'g', 'b-b.1'), 'nothing that anybody wrote')
-    expect(await told.promise).toContain('the block of b')
+    writeFileSync(path(folder, 'g', 'b-b.1'), 'not a block')
+    expect(await warning.promise).toContain('the block of b')
     await until(() => kept.term?.signal.aborted === true)
   })
 })
 
-describe('what cannot work is refused with what to change', () => {
+describe('options that cannot work are refused with advice', () => {
   it.each<[Partial<StoreJoinOptions> & { readonly [field: string]: unknown }, string]>([
     [{ store: 'ftp://somewhere' }, 'store: ftp: is not a kind of store'],
     [{ store: 'postgres', listen: '127.0.0.1:1' }, 'listen: does not apply to the protocol epochs'],

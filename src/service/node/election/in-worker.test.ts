@@ -1,10 +1,10 @@
-/** The thread of the election: what a blocked, dying or ending application does to it, with real processes. */
+/** The worker of the election, when the application is blocked, fails or ends; with real processes. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../../../test/support/ports.ts'
 import { Program } from '../../../../test/support/program.ts'
 import { until } from '../../../../test/support/wait.ts'
 
-/** Joins with two others that only vote, leads, and does what the words say once it does. */
+/** Joins with two others that only vote, leads, and then acts as its arguments say. */
 const LEADER = `
 import { join } from 'conclave'
 const [ports, maxStallMs, blockMs, isolation, sigmaMs] = JSON.parse(process.argv[2])
@@ -25,7 +25,7 @@ await node.lead(async (term) => {
   terms += 1
   say('term', term.token)
   if (terms > 1) return
-  // Whoever is blocked has no turn: what is asked at its end is answered without one.
+  // A blocked thread handles no messages: the question after it must be answered without them.
   block(blockMs)
   try { term.assertHeld(); say('after', 'held') } catch (error) { say('after', error.name) }
   await new Promise((resolve) => setTimeout(resolve, 50))
@@ -33,7 +33,7 @@ await node.lead(async (term) => {
 })
 `
 
-/** Votes, and says what it hears. */
+/** Votes, and prints the leader that it sees. */
 const VOTER = `
 import { join } from 'conclave'
 const [id, ports, sigmaMs] = JSON.parse(process.argv[2])
@@ -43,7 +43,7 @@ const node = await join({
   peers: ids.filter((other) => other !== id).map((other) => other + '=127.0.0.1:' + ports[ids.indexOf(other)]),
   options: { sigmaMs },
 })
-for await (const { leader } of node.observe()) console.log('sees ' + (leader === null ? 'nobody' : leader.id))
+for await (const { leader } of node.observe()) console.log('sees ' + (leader === null ? 'none' : leader.id))
 `
 
 let programs: Program[] = []
@@ -78,11 +78,11 @@ describe('a main thread that is blocked', () => {
     const [leader, voter] = await blocked(20_000, 3000, 'worker', 400)
     expect([leader.said('after'), leader.said('later')]).toEqual([['held'], ['held']])
     const seen = voter.said('sees')
-    expect(seen.slice(seen.indexOf('a'))).not.toContain('nobody')
+    expect(seen.slice(seen.indexOf('a'))).not.toContain('none')
     expect(leader.said('term')).toHaveLength(1)
   }, 40_000)
 
-  it('loses it beyond, in time, and knows at once; then it leads again', async () => {
+  it('loses its term after maxStallMs, in time, and knows at once; then it leads again', async () => {
     const [leader, voter] = await blocked(300, 3000, 'worker')
     expect(leader.said('after')).toEqual(['LeadershipLostError'])
     expect(leader.said('later')).toEqual(['LeadershipLostError stalled'])
@@ -91,17 +91,17 @@ describe('a main thread that is blocked', () => {
     await until(() => leader.said('term').length > 1)
     const [first, second] = leader.said('term').map(Number)
     expect(second).toBeGreaterThan(first as number)
-    expect(voter.said('sees')).toContain('nobody')
+    expect(voter.said('sees')).toContain('none')
   }, 40_000)
 
-  it('loses it whenever its lease ends, when the election runs in the same thread', async () => {
+  it('loses its term when its lease ends, if the election runs in the same thread', async () => {
     const [leader] = await blocked(20_000, 3000, 'thread')
     expect(leader.said('after')).toEqual(['LeadershipLostError'])
     await until(() => leader.said('term').length > 1)
   }, 40_000)
 })
 
-/** Leads alone, then does what it is told. */
+/** Leads alone, then acts as its argument says. */
 const ALONE = `
 import { join } from 'conclave'
 const threads = []
@@ -134,12 +134,12 @@ describe('a process', () => {
     expect(program.said('revoked')).toHaveLength(program.said('elected').length)
   }, 30_000)
 
-  it('ends at once when it is told to, though its node is not closed', async () => {
+  it('ends at once on process.exit, although its node is not closed', async () => {
     const program = started(ALONE, 'exit')
     expect(await program.ended).toBe(5)
   }, 30_000)
 
-  it('whose thread of the election dies loses its term, says so, and is not taken along', async () => {
+  it('whose worker of the election dies loses its term, reports it, and survives', async () => {
     const program = started(ALONE, 'terminate')
     expect(await program.ended).toBe(0)
     expect(program.said('revoked')).toHaveLength(1)
@@ -149,7 +149,7 @@ describe('a process', () => {
     expect(program.errors).toEqual([])
   }, 30_000)
 
-  it('whose work fails is told by lead, and goes on', async () => {
+  it('whose work fails gets the error from lead, and continues', async () => {
     const program = started(ALONE, 'work')
     await until(() => program.said('led').length > 0)
     expect(program.said('led')).toEqual(['Error the work failed'])

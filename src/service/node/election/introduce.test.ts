@@ -32,7 +32,7 @@ function optionsOf(ids: readonly string[], ports: readonly number[]): readonly J
 }
 
 describe('peers without ids', () => {
-  it('say who they are, and then elect; a restarted process remembers who they were', async () => {
+  it('exchange their ids, and then elect; a restarted process remembers them', async () => {
     const ports = await freePorts(3)
     const all = optionsOf(['a', 'b', 'c'], ports)
     const data = mkdtempSync(pathJoin(tmpdir(), 'conclave-introduce-'))
@@ -49,27 +49,27 @@ describe('peers without ids', () => {
     })
     await members[0]?.close()
     await members[2]?.close()
-    // One of the others is gone: it need not be asked again.
+    // One of the peers is down: it need not be asked again.
     const again = await join(withData)
     members = [again, members[1] as ConclaveNode]
     await until(() => again.view().leader?.id === 'b')
   }, 30_000)
 
-  it('that have one id fail to join, which is said', async () => {
+  it('that have the same id fail to join, and the error says why', async () => {
     const ports = await freePorts(3)
     const all = optionsOf(['a', 'twin', 'twin'], ports)
     const tries = await Promise.allSettled(
       all.map((options) => join({ ...options, signal: AbortSignal.timeout(3000) })),
     )
     expect(tries.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
-    // Whoever finds it out first fails and is gone, so the others may only miss it.
+    // The process that finds out first fails and ends, so the others may only miss it.
     const reasons = tries.map((each) => String((each as PromiseRejectedResult).reason))
     expect(
       reasons.some((reason) => reason.includes('"twin"') && reason.includes('give each its own id')),
     ).toBe(true)
   }, 30_000)
 
-  it('that do not answer are waited for until the signal is aborted', async () => {
+  it('that do not answer keep join waiting until the signal is aborted', async () => {
     const [one = 0, two = 0] = await freePorts(2)
     const [options] = optionsOf(['a', 'b'], [one, two])
     const signal = AbortSignal.timeout(300)
@@ -78,8 +78,8 @@ describe('peers without ids', () => {
   }, 30_000)
 })
 
-describe('peers that come later', () => {
-  it('are added, get a vote, and are removed again', async () => {
+describe('peers that join later', () => {
+  it('are added, receive a vote, and are removed again', async () => {
     const ports = await freePorts(3)
     const at = (index: number): string => `127.0.0.1:${ports[index]}`
     const base = { group: 'test', key: KEY, isolation: 'thread', options: PATIENT } as const

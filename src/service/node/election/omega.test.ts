@@ -1,4 +1,4 @@
-/** Omega in real processes of one's own: the election in a thread of its own, and beside leases over one address. */
+/** Omega in real processes: with the election in a worker, and beside local-leader on the same address. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,8 +11,9 @@ const IDS = ['a', 'b', 'c'] as const
 type Id = (typeof IDS)[number]
 
 /**
- * Joins a group of omega and, if it is told to, one of local-leader at the same address. Its first term under omega is
- * spent without ever giving way to events, until it is over: what is known then was not told, but read.
+ * Joins a group of omega and, with `leases`, a group of local-leader on the same address. Its first term under omega
+ * busy-waits until it is over, without yielding to the event loop: its knowledge comes from shared memory, not from
+ * events.
  */
 const PROGRAM = `
 import { join } from 'conclave'
@@ -29,7 +30,7 @@ const node = await into('views', { protocol: 'omega', options: { pingMs: 300, al
 node.on('view', ({ members }) => say('view', members.join()))
 node.on('revoked', ({ token, reason }) => say('revoked', token, reason))
 const following = async (name, of) => {
-  for await (const { leader } of of.observe()) say(name, leader === null ? 'nobody' : leader.id + ' ' + leader.token)
+  for await (const { leader } of of.observe()) say(name, leader === null ? 'none' : leader.id + ' ' + leader.token)
 }
 void following('views', node)
 if (leases) {
@@ -38,13 +39,13 @@ if (leases) {
   void other.lead((term) => new Promise((resolve) => term.signal.addEventListener('abort', resolve)))
 }
 const isWhole = () => node.status().membership?.view?.members.length === 3
-// The first to lead is a, for nobody else would before.
+// The first leader is a: the others call lead later.
 while (id !== 'a' && !(isWhole() && node.view().leader?.id === 'a')) await new Promise((resolve) => setTimeout(resolve, 20))
 let terms = 0
 await node.lead(async (term) => {
   say('term', term.token)
   if (!spins || terms > 0) return new Promise((resolve) => term.signal.addEventListener('abort', resolve))
-  // The view is told a moment after the term.
+  // The view is reported a moment after the term.
   while (!isWhole() && !term.signal.aborted) await new Promise((resolve) => setTimeout(resolve, 10))
   if (term.signal.aborted) return
   terms += 1
@@ -93,16 +94,16 @@ it('a term ends in shared memory with its view, while the application is blocked
   await until(() => at('a').said('spinning').length > 0)
   const token = last(at('a').said('spinning'))
   await at('c').kill()
-  // a and b are most of the old view and answer all the time: by the clock alone it would never end.
+  // a and b are the majority of the old view and answer all the time: by the clock alone it would never end.
   await until(() => at('a').said('over').length > 0)
-  // Its signal may be aborted by the very look that finds the term ended.
+  // The call that finds the term ended may also abort its signal.
   expect(at('a').said('over')).toHaveLength(1)
   expect(last(at('a').said('over'))).toMatch(new RegExp(`^${token} in-time LeadershipLostError `))
   await until(() => last(at('b').said('view')) === 'a,b')
   await until(() => Number(last(at('a').said('term'))) > Number(token))
 }, 60_000)
 
-it('a leader that is cut off while it is blocked has lost its term when it looks, before it has heard of anything', async () => {
+it('a leader that is cut off while it is blocked finds its term lost before any event arrives', async () => {
   const at = await started({ spins: true, cutOff: true })
   await until(() => at('a').said('over').length > 0)
   const [token, , how] = last(at('a').said('over')).split(' ')
@@ -114,12 +115,12 @@ it('a leader that is cut off while it is blocked has lost its term when it looks
   expect(Number(last(at('b').said('views')).split(' ')[1])).toBeGreaterThan(Number(token))
 }, 60_000)
 
-it('a group of omega and one of local-leader in one process over one address: who is killed is replaced in both', async () => {
+it('omega and local-leader over one address: a killed leader is replaced in both groups', async () => {
   const at = await started({ leases: true })
   const led = (id: Id, name: string): string => last(at(id).said(name)).split(' ')[0] as string
   const isLed = (id: Id, name: string): boolean => IDS.includes(led(id, name) as Id)
   await until(() => IDS.every((id) => isLed(id, 'views') && last(at(id).said('view')) === 'a,b,c'))
-  // At one address: there is one endpoint, for a second would be refused.
+  // There is one endpoint at the address: a second one would be refused.
   await until(() => IDS.every((id) => isLed(id, 'leases')))
   const [views, leases] = [led('b', 'views'), led('b', 'leases')]
   const victim = views as Id
@@ -127,7 +128,7 @@ it('a group of omega and one of local-leader in one process over one address: wh
   await at(victim).kill()
   await until(() => others.every((id) => others.includes(led(id, 'views') as Id)))
   await until(() => others.every((id) => others.includes(led(id, 'leases') as Id)))
-  // Where another led, it leads on.
+  // If another node led, it keeps leading.
   if (leases !== victim) expect(led(others[0] as Id, 'leases')).toBe(leases)
   expect(last(at(others[0] as Id).said('view'))).toBe(others.join())
 }, 60_000)

@@ -32,7 +32,7 @@ type Tenant = {
   /** The group's data directory; null where it has none. */
   readonly data: string | null
   readonly peers: Set<NodeId>
-  /** How its group stood when it was last told. */
+  /** The state of its group at the last report. */
   mark: unknown
 }
 
@@ -45,7 +45,7 @@ export function addressKey(listen: Address): string | null {
   return listen.port === 0 ? null : showAddress(listen)
 }
 
-/** A place for a group at the endpoint of its address; the storage is closed with it, or when it is not to be had. */
+/** Joins a group at the endpoint of its address. The storage is closed with the group, or when joining fails. */
 export async function openSharedEndpoint(
   settings: NetworkElectionSettings,
   storage: Storage,
@@ -66,13 +66,13 @@ export class SharedEndpoint {
   readonly #place: string | null
   readonly #storage = new DividedStorage()
   readonly #tenants = new Map<string, Tenant>()
-  /** Where each peer is, and how many groups have to do with it. */
+  /** The address of each peer, and the number of groups that use it. */
   readonly #peers = new Map<NodeId, { readonly address: string; groups: number }>()
   readonly #run = randomBytes(6).toString('hex')
   #box: BlackBox | null = null
   #steps = 0
   #isDue = false
-  /** How many groups want to know when something has changed in them. */
+  /** The number of groups that listen for changes. */
   #watchers = 0
   #clock: HostClock | null = null
   #opening: Promise<Endpoint> | null = null
@@ -132,7 +132,7 @@ export class SharedEndpoint {
     }
   }
 
-  /** Takes in another group. */
+  /** Adds another group. */
   async admit(settings: NetworkElectionSettings, storage: Storage, events: ElectionEvents): Promise<Plain> {
     const { group } = settings
     if (this.#tenants.has(group)) {
@@ -158,7 +158,10 @@ export class SharedEndpoint {
     }
   }
 
-  /** The group has to do with this peer; resolves once its name was looked up. Throws InvalidGroupError if it is elsewhere. */
+  /**
+   * Adds a peer for the group. Resolves after the first lookup of its name. Throws InvalidGroupError if another group
+   * has it at another address.
+   */
   async claim(group: string, { id, address }: Peer & { readonly id: NodeId }): Promise<void> {
     const at = showAddress(address)
     const known = this.#peers.get(id)
@@ -173,7 +176,7 @@ export class SharedEndpoint {
     await adding
   }
 
-  /** The group has nothing to do with this peer any more. */
+  /** Removes a peer for the group. */
   release(group: string, id: NodeId): void {
     const known = this.#peers.get(id)
     if (known === undefined || this.#tenants.get(group)?.peers.delete(id) !== true) return
@@ -183,7 +186,7 @@ export class SharedEndpoint {
     this.#endpoint?.removePeer(id)
   }
 
-  /** Without a word; the last closes the endpoint. */
+  /** Leaves without releasing a lease. The last group closes the endpoint. */
   async leave(group: string): Promise<void> {
     const tenant = this.#tenants.get(group)
     if (tenant === undefined) return
@@ -228,7 +231,7 @@ export class SharedEndpoint {
     }
   }
 
-  /** As many as the most demanding group asks for. */
+  /** The largest number of steps that a group asks for. */
   #keepSteps(steps: number): void {
     if (steps === 0) return
     if (this.#box === null)
@@ -256,7 +259,7 @@ export class SharedEndpoint {
     queueMicrotask(() => this.#tell())
   }
 
-  /** Once for all steps of a turn, to the groups in which something has changed. */
+  /** Reports once for all steps of an iteration of the event loop, to the groups that have changed. */
   #tell(): void {
     this.#isDue = false
     const endpoint = this.#endpoint
@@ -270,7 +273,7 @@ export class SharedEndpoint {
     }
   }
 
-  /** The endpoint has ended its terms already. It leaves its black box, and then the nodes of all groups end. */
+  /** The endpoint has already ended its terms. It writes its black box, and then the nodes of all groups end. */
   #fail(error: Error): void {
     for (const [group, { events, data }] of this.#tenants) {
       const file = this.#writeBlackBox(group, data)

@@ -1,4 +1,4 @@
-/** What two threads share, and what they conclude from it. */
+/** The memory that two threads share, and the conclusions that they draw from it. */
 import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { progressEveryMs, StallWatch } from './stall-watch.ts'
 import { SuspendCheck } from './suspend-check.ts'
 
 describe('a lease in shared memory', () => {
-  it('is there until it is taken back', () => {
+  it('exists until it is revoked', () => {
     const shared = SharedState.for(3)
     expect(shared.lease()).toBeNull()
     shared.grant({ until: 1_700_000_000_000_000, token: 12, wallAhead: -5 })
@@ -63,7 +63,7 @@ describe('a lease in shared memory', () => {
     }
   })
 
-  it('stands beside when each node was heard, as far as there is room', () => {
+  it('is stored beside the last message of each node, as far as there is room', () => {
     const shared = SharedState.for(2)
     shared.noteHeard(
       ['a', 'b', 'c'],
@@ -75,7 +75,7 @@ describe('a lease in shared memory', () => {
     expect([0, 1, 2].map((place) => shared.heardAt(place))).toEqual([null, 7, null])
   })
 
-  it('is as it was while its writer is held up in the middle', () => {
+  it('stays unchanged while its writer is suspended in the middle', () => {
     const shared = SharedState.for(2)
     const cells = new BigInt64Array(shared.buffer)
     for (const token of [1, 2, 3]) {
@@ -83,7 +83,7 @@ describe('a lease in shared memory', () => {
       const before = [...cells]
       shared.grant({ until: 20, token: 70, wallAhead: 8 }, 'another reason')
       const after = [...cells]
-      // Every prefix of what was written, up to the version.
+      // Every prefix of the writes, up to the version.
       const changed = after.flatMap((value, cell) => (value !== before[cell] && cell !== 0 ? [cell] : []))
       cells.set(before)
       for (const cell of changed) {
@@ -98,7 +98,7 @@ describe('a lease in shared memory', () => {
     }
   })
 
-  it('and everything else has cells of its own', () => {
+  it('shares no cells with other values', () => {
     const shared = SharedState.for(2)
     const fill = (): void => {
       shared.progress = 1
@@ -137,7 +137,7 @@ describe('progress', () => {
   let watch: StallWatch | null = null
   afterEach(() => watch?.stop())
 
-  it('that stands still is noticed after so long, and so is that it goes on', async () => {
+  it('that stalls is noticed after maxStallMs, and so is its return', async () => {
     const shared = { progress: 0 }
     const said: string[] = []
     let now = 0
@@ -162,7 +162,7 @@ describe('progress', () => {
     await setTimeout(0)
   })
 
-  it('is not missed for as long as the thread that watches did not run either', () => {
+  it('does not count as stalled while the watching thread did not run either', () => {
     const shared = { progress: 0 }
     const said: string[] = []
     let now = 0
@@ -174,11 +174,11 @@ describe('progress', () => {
     )
     watch.look()
     shared.progress = 50_000
-    // The process was stopped for three seconds: both threads were.
+    // The process was stopped for three seconds, with both threads.
     now = 3_050_000
     watch.look()
     expect(said).toEqual([])
-    // The application does not go on, although this thread does.
+    // The application stays blocked, although this thread continues.
     for (const at of [3_075_000, 3_100_000, 3_125_000, 3_150_000]) {
       now = at
       watch.look()
@@ -186,7 +186,7 @@ describe('progress', () => {
     expect(said).toEqual(['stalled'])
   })
 
-  it('is not missed when the whole process stops right after a check, for longer than maxStallMs', () => {
+  it('does not count as stalled when the whole process stops right after a check, for longer than maxStallMs', () => {
     const shared = { progress: 0 }
     const said: string[] = []
     let now = 0
@@ -200,7 +200,7 @@ describe('progress', () => {
     now = 140_000
     watch.look()
     expect(said).toEqual([])
-    // At least half of maxStallMs is left for the application to go on.
+    // At least half of maxStallMs is left for the application to continue.
     now = 190_000
     watch.look()
     expect(said).toEqual([])
@@ -210,7 +210,7 @@ describe('progress', () => {
     expect(said).toEqual([])
   })
 
-  it('is shown several times within what is allowed', () => {
+  it('is recorded several times within maxStallMs', () => {
     expect([progressEveryMs(50), progressEveryMs(2000), progressEveryMs(60_000)]).toEqual([6, 100, 100])
   })
 })
@@ -228,34 +228,34 @@ describe('a host that slept', () => {
     }
   }
 
-  it('is not looked for while the two clocks agree', () => {
+  it('is not checked while the two clocks agree', () => {
     const clock = asleep(5_000_000)
     expect(new SuspendCheck(clock).hasSlept(1000, 20_999)).toBe(false)
     expect(clock.asked()).toBe(0)
   })
 
-  it('makes leases void that were granted before, every time one asks, and none that come after', () => {
+  it('voids leases that were granted before, at every query, and no later ones', () => {
     const check = new SuspendCheck(asleep(5_000_000))
     expect(check.hasSlept(1000, 5_001_000)).toBe(true)
     expect(check.hasSlept(1000, 5_001_500)).toBe(true)
     expect(check.hasSlept(5_001_000, 5_001_500)).toBe(false)
   })
 
-  it('is told from a clock that was set', () => {
+  it('is distinguished from a clock that was set', () => {
     const check = new SuspendCheck(asleep(0, 0, 3_000_000))
     expect(check.hasSlept(0, 60_000_000)).toBe(false)
     expect(check.hasSlept(0, 60_000_000)).toBe(false)
     expect(check.hasSlept(0, 63_000_000)).toBe(true)
   })
 
-  it('is assumed where no other clock can tell', () => {
+  it('is assumed where no other clock can decide', () => {
     expect(new SuspendCheck(null).hasSlept(0, 20_000)).toBe(true)
     expect(new SuspendCheck(null).hasSlept(0, 19_999)).toBe(false)
   })
 })
 
-describe('what is known of another node', () => {
-  it('is read from shared memory by place, and not known beyond its room', () => {
+describe('the status of another node', () => {
+  it('is read from shared memory by index, and unknown beyond its room', () => {
     const shared = SharedState.for(2)
     shared.noteHeard(['a', 'b', 'c'], new Map([['b', 12]]))
     shared.noteEvidence([7, null, 9])
@@ -264,12 +264,12 @@ describe('what is known of another node', () => {
     expect([0, 1, 2].map((place) => read.evidenceAt(place))).toEqual([7, null, null])
   })
 
-  it('ends by the clock of the reader, however long nobody has worked it out again', () => {
+  it('expires on the clock of the reader, even if no update arrives', () => {
     const status = (now: number, evidenceFor: number | null) =>
       nodeStatusOf('b', { heardAt: 1000, evidenceAt: 5000, evidenceFor, isReachable: true, now })
     expect(status(8999, 4000)).toEqual({ id: 'b', reachable: true, evidenceMsAgo: 3.999, heardMsAgo: 7.999 })
     expect(status(9000, 4000)).toMatchObject({ reachable: false, evidenceMsAgo: 4 })
-    // Where the protocol states no such time, its own word counts.
+    // If the protocol states no such time, its own answer counts.
     expect(status(9000, null)).toMatchObject({ reachable: true })
   })
 })
