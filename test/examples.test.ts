@@ -45,7 +45,7 @@ const linesOf = (file: string): readonly string[] =>
 describe('examples/shell', () => {
   it('works while its node leads, and ends on SIGTERM', async () => {
     const text = readFileSync(join(EXAMPLES, 'shell/conclave.yaml'), 'utf8')
-    expect(parseConfig('conclave.yaml', text).said['group']).toBe('nightly')
+    expect(parseConfig('conclave.yaml', text).fields['group']).toBe('nightly')
     writeFileSync(
       place.path('conclave.yaml'),
       text.replace(/^peers.*$/m, '').replace(/^listen.*$/m, 'listen: 127.0.0.1:0\noptions: { sigmaMs: 300 }'),
@@ -141,7 +141,7 @@ describe.each(readdirSync(join(EXAMPLES, 'kubernetes')))('examples/kubernetes/%s
   const { template, serviceName, replicas, volumeClaimTemplates = [] } = of('StatefulSet').spec
   const containers = template?.spec.containers ?? []
   const ours = containers.find(({ command = [] }) => command[0] === 'conclave')
-  const config = parseConfig(name, of('ConfigMap').data?.['conclave.yaml'] ?? '').said
+  const config = parseConfig(name, of('ConfigMap').data?.['conclave.yaml'] ?? '').fields
 
   it('starts conclave with existing flags and variables, and probes nothing about leadership', () => {
     expect(unknownFlags(ours?.command ?? [])).toEqual([])

@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from 'commander'
 import { hostedNames, hostingOf } from '../protocols/index.ts'
-import { type Config, configFrom, flagOf, type Said, variableOf } from '../service/config/index.ts'
+import { type Config, configFrom, flagOf, type GivenValue, variableOf } from '../service/config/index.ts'
 import type { JoinOptions, StoreJoinOptions } from '../service/node/index.ts'
 import { UsageError } from './errors.ts'
 import { loadProtocols } from './load.ts'
@@ -135,13 +135,13 @@ export async function loadOwnProtocol(
 }
 
 export function readConfig(flags: NodeFlags & ServiceFlags, env: NodeJS.ProcessEnv = process.env): Config {
-  const environment: { [field: string]: Said } = {}
+  const environment: { [field: string]: GivenValue } = {}
   for (const [field, read] of Object.entries(READERS)) {
     const by = variableOf(field)
     const text = env[by]
     if (text !== undefined && text !== '') environment[field] = { value: read(text, by), by }
   }
-  const given: { [field: string]: Said } = {}
+  const given: { [field: string]: GivenValue } = {}
   for (const [field, value] of Object.entries(fromFlags(flags))) {
     if (value !== undefined) given[field] = { value, by: flagOf(field) }
   }

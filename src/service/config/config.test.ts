@@ -7,7 +7,7 @@ import { type Config, configFrom } from './config.ts'
 import { effectiveJson, effectiveText } from './effective.ts'
 import { parseConfig } from './file.ts'
 import type { JoinOptions } from './join-options.ts'
-import type { Said } from './layers.ts'
+import type { GivenValue } from './layers.ts'
 import { InvalidConfigError } from './problems.ts'
 
 let folder: string
@@ -26,14 +26,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 type Given = { readonly [field: string]: unknown }
 
-const said = (given: Given, by: (field: string) => string): { [field: string]: Said } =>
+const givenValues = (given: Given, by: (field: string) => string): { [field: string]: GivenValue } =>
   Object.fromEntries(Object.entries(given).map(([field, value]) => [field, { value, by: by(field) }]))
 
 /** The configuration from the text of a file, with %KEY for a good key. */
 function read(text: string, flags: Given = {}, environment: Given = {}): Config {
   const file = join(folder, 'conclave.yaml')
   writeFileSync(file, text.replaceAll('%', `${folder}/`))
-  return configFrom({ file, flags: said(flags, flagOf), environment: said(environment, variableOf) })
+  return configFrom({
+    file,
+    flags: givenValues(flags, flagOf),
+    environment: givenValues(environment, variableOf),
+  })
 }
 
 function problems(text: string, flags: Given = {}): readonly string[] {
@@ -58,7 +62,7 @@ data: /var/lib/conclave
 describe('a configuration', () => {
   it('is the same as YAML and as JSON', () => {
     const yaml = parseConfig('x', GOOD)
-    expect(parseConfig('x', JSON.stringify(yaml.said)).said).toEqual(yaml.said)
+    expect(parseConfig('x', JSON.stringify(yaml.fields)).fields).toEqual(yaml.fields)
   })
 
   it('takes flags over the environment over the file over the defaults, and merges single options', () => {
@@ -131,7 +135,7 @@ groups:
 
   it('shows the effective configuration as an equivalent file', () => {
     const config = read(GOOD)
-    const again = parseConfig('x', effectiveText(config)).said
+    const again = parseConfig('x', effectiveText(config)).fields
     expect(again).toEqual({ ...config.groups[0]?.node, ...config.process })
   })
 

@@ -52,36 +52,36 @@ export type Config = {
 
 export function configFrom(sources: Sources): Config {
   const file = sources.file === null ? null : readConfigFile(sources.file)
-  const listed = (file?.said['groups'] as readonly FileConfig['said'][] | undefined) ?? null
+  const listed = (file?.fields['groups'] as readonly FileConfig['fields'][] | undefined) ?? null
   const problems: Problem[] = []
   const whole = layered(sources, file, PROCESS_FIELDS, null)
   const process = checked(processSchema, whole, problems, []) as ProcessConfig | null
-  type Over = { readonly node: NodeConfig; readonly said: Layered; readonly path: readonly PropertyKey[] }
+  type Over = { readonly node: NodeConfig; readonly merged: Layered; readonly path: readonly PropertyKey[] }
   const groups = chosenGroups(sources, listed).flatMap((place): readonly (Over | StoreGroup)[] => {
     const path = place === null ? [] : ['groups', place]
-    const said = layered(sources, file, NODE_FIELDS, place)
+    const merged = layered(sources, file, NODE_FIELDS, place)
     const isOwn = (field: string): boolean =>
-      place === null || said.from[field] !== file?.placeOf([field]) || said.from[field] === 'default'
-    if (isInStore(said.values['protocol'])) return storeGroup(said, path, isOwn, problems)
-    const { store, fencing, ...values } = said.values
+      place === null || merged.from[field] !== file?.placeOf([field]) || merged.from[field] === 'default'
+    if (isInStore(merged.values['protocol'])) return storeGroup(merged, path, isOwn, problems)
+    const { store, fencing, ...values } = merged.values
     for (const [field, value] of Object.entries({ store, fencing })) {
       if (value === undefined || !isOwn(field)) continue
       problems.push({
         field: pathText([...path, field]),
-        place: placeIn(said.from, field),
+        place: placeIn(merged.from, field),
         message: NEEDS_STORE,
       })
     }
-    const node = checked(nodeSchema, { ...said, values }, problems, path) as NodeConfig | null
-    return node === null ? [] : [{ node, said, path }]
+    const node = checked(nodeSchema, { ...merged, values }, problems, path) as NodeConfig | null
+    return node === null ? [] : [{ node, merged, path }]
   })
   refuse(problems)
   const keys = new Map<string, KeyFile>()
   const ready = groups.map((group): GroupConfig => {
     if ('join' in group) return group
-    const { node, said, path } = group
+    const { node, merged, path } = group
     const problem = (field: string, message: string): void => {
-      const place = placeIn(said.from, /^\w+/.exec(field)?.[0] ?? '')
+      const place = placeIn(merged.from, /^\w+/.exec(field)?.[0] ?? '')
       problems.push({ field: path.length === 0 ? field : `${pathText(path)}.${field}`, place, message })
     }
     for (const name of [node.keyFile].flat()) {
@@ -94,7 +94,7 @@ export function configFrom(sources: Sources): Config {
       [node.keyFile].flat().map((name) => keys.get(name)?.key ?? new Uint8Array()),
     )
     for (const { field, message } of combinedProblems(node, join)) problem(field, message)
-    return { node, join, from: said.from }
+    return { node, join, from: merged.from }
   })
   problems.push(...clashes(ready))
   const admin = readAdminToken(process?.adminTokenFile)

@@ -6,7 +6,7 @@ import { InvalidConfigError, issueProblems, pathText } from './problems.ts'
 import { fileSchema, KNOWN_FIELDS } from './schema.ts'
 
 export type FileConfig = {
-  readonly said: { readonly [field: string]: unknown }
+  readonly fields: { readonly [field: string]: unknown }
   /** FILE:LINE:COLUMN of a value, or of the nearest thing around it. */
   placeOf(path: readonly PropertyKey[]): string
 }
@@ -36,7 +36,7 @@ export function parseConfig(name: string, text: string): FileConfig {
     const message = `${broken.message.split('\n')[0]}: it must be YAML or JSON`
     throw new InvalidConfigError([{ field: 'config', place: at(broken.pos[0]), message }])
   }
-  const said: unknown = readable(name, () => document.toJS({ maxAliasCount: 0 }))
+  const fields: unknown = readable(name, () => document.toJS({ maxAliasCount: 0 }))
   const placeOf = (path: readonly PropertyKey[]): string => {
     for (let length = path.length; length > 0; length--) {
       const found = document.getIn(path.slice(0, length), true)
@@ -44,11 +44,11 @@ export function parseConfig(name: string, text: string): FileConfig {
     }
     return name
   }
-  if (said === null || typeof said !== 'object' || Array.isArray(said)) {
+  if (fields === null || typeof fields !== 'object' || Array.isArray(fields)) {
     const message = 'must hold fields, such as "group: billing"'
     throw new InvalidConfigError([{ field: 'config', place: name, message }])
   }
-  const result = fileSchema.safeParse(said, { error: explain })
+  const result = fileSchema.safeParse(fields, { error: explain })
   if (!result.success) {
     throw new InvalidConfigError(
       result.error.issues
@@ -56,7 +56,7 @@ export function parseConfig(name: string, text: string): FileConfig {
         .map(({ path, message }) => ({ field: pathText(path), place: placeOf(path), message })),
     )
   }
-  return { said: said as FileConfig['said'], placeOf }
+  return { fields: fields as FileConfig['fields'], placeOf }
 }
 
 function readable<T>(name: string, read: () => T): T {

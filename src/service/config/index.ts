@@ -1,6 +1,6 @@
 export { flagOf, variableOf } from './checked.ts'
 export * from './config.ts'
 export { effectiveJson, effectiveText } from './effective.ts'
-export type { Said } from './layers.ts'
+export type { GivenValue } from './layers.ts'
 export { referenceText } from './reference.ts'
 export { publishedSchema } from './schema.ts'

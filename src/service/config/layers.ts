@@ -5,13 +5,13 @@ import { InvalidConfigError } from './problems.ts'
 import { DEFAULTS } from './schema.ts'
 
 /** A value from the command line or the environment, and its origin: `--listen` or `CONCLAVE_LISTEN`. */
-export type Said = { readonly value: unknown; readonly by: string }
+export type GivenValue = { readonly value: unknown; readonly by: string }
 
 export type Sources = {
   readonly file: string | null
   /** By the name of the field. */
-  readonly flags: { readonly [field: string]: Said }
-  readonly environment: { readonly [field: string]: Said }
+  readonly flags: { readonly [field: string]: GivenValue }
+  readonly environment: { readonly [field: string]: GivenValue }
 }
 
 export type Layered = {
@@ -27,7 +27,7 @@ export function placeIn(from: Layered['from'], field: string): string | null {
 /** The indexes of the selected groups in the list of the file: all, or the named one; null without a list. */
 export function chosenGroups(
   { flags, environment }: Sources,
-  listed: readonly FileConfig['said'][] | null,
+  listed: readonly FileConfig['fields'][] | null,
 ): readonly (number | null)[] {
   if (listed === null) return [null]
   const asked = flags['group'] ?? environment['group']
@@ -52,7 +52,7 @@ export function layered(
   const values: { [field: string]: unknown } = {}
   const from: { [field: string]: string } = {}
   for (const field of fields) {
-    const given: Said[] = [flags[field], environment[field], ...inFile(file, field, group)].filter(
+    const given: GivenValue[] = [flags[field], environment[field], ...inFile(file, field, group)].filter(
       (each) => each !== undefined,
     )
     const [strongest] = given
@@ -80,13 +80,13 @@ function withOwnFolder({ values, from }: Layered, file: FileConfig | null, group
   return { values: { ...values, data: join(data, name) }, from }
 }
 
-function inFile(file: FileConfig | null, field: string, group: number | null): readonly Said[] {
+function inFile(file: FileConfig | null, field: string, group: number | null): readonly GivenValue[] {
   if (file === null) return []
   const paths = group === null ? [[field]] : [['groups', group, field], [field]]
   return paths.flatMap((path) => {
     const value = path.reduce<unknown>(
-      (around, key) => (around as FileConfig['said'] | undefined)?.[key],
-      file.said,
+      (around, key) => (around as FileConfig['fields'] | undefined)?.[key],
+      file.fields,
     )
     return value === undefined ? [] : [{ value, by: file.placeOf(path) }]
   })

@@ -14,7 +14,7 @@ export type StoreGroup = {
 
 /** `isOwn`: whether a field was given for this group, and not for all groups of the file. */
 export function storeGroup(
-  said: Layered,
+  merged: Layered,
   path: readonly PropertyKey[],
   isOwn: (field: string) => boolean,
   problems: Problem[],
@@ -22,14 +22,14 @@ export function storeGroup(
   const meant = Object.keys(storeNodeSchema.shape)
   const values: { [field: string]: unknown } = {}
   const from: { [field: string]: string } = {}
-  for (const [field, value] of Object.entries(said.values)) {
+  for (const [field, value] of Object.entries(merged.values)) {
     if (meant.includes(field)) {
       values[field] = value
-      from[field] = said.from[field] ?? ''
-    } else if (value !== undefined && said.from[field] !== 'default' && isOwn(field)) {
+      from[field] = merged.from[field] ?? ''
+    } else if (value !== undefined && merged.from[field] !== 'default' && isOwn(field)) {
       problems.push({
         field: pathText([...path, field]),
-        place: placeIn(said.from, field),
+        place: placeIn(merged.from, field),
         message: NEEDS_NETWORK,
       })
     }
