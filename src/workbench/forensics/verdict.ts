@@ -15,7 +15,7 @@ import type { Replayed } from './replay.ts'
 
 export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leaderships: readonly TermRecord[] }
 
-/** Specifications of single nodes or single epochs, which need no common time scale. */
+/** Specifications of a single node or a single epoch, which need no common time scale. */
 const WITHOUT_CLOCKS: readonly string[] = ['told-in-pairs', 'LS', 'one-leader-an-epoch', 'epoch-agreement']
 
 const NO_SCALE = 'not judged: no message relates the clocks of these hosts'
