@@ -11,8 +11,8 @@ import { type AgentEvent, getStatus, type StatusResponse, type WatchEvent, watch
 
 const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
 /** Generous timeouts: a loaded machine must not make healthy nodes look dead. */
-const TIMEOUT_MS = 1500
-const PATIENT = ['pingMs=300', 'alphaMs=900', `timeoutMs=${TIMEOUT_MS}`].flatMap((option) => [
+const TIMEOUT_MS = 3000
+const PATIENT = ['pingMs=300', 'alphaMs=2500', `timeoutMs=${TIMEOUT_MS}`].flatMap((option) => [
   '--option',
   option,
 ])
