@@ -43,7 +43,10 @@ const PHRASES = [
   [/\bteas(?:e|es|ed|ing)\b/gi, 'inject faults'],
   [/\bbef(?:all|alls|ell|allen|alling)\b/gi, 'happen to; inject a fault'],
   [/\b(?:un)?heed(?:s|ed|ing|less)?\b/gi, 'handle; follow'],
-  [/\b(?:letters? (?:to|from|of (?:a|the)|that)|(?:a|each|every|of|which|the) letter)\b/gi, 'message record'],
+  [
+    /\b(?:letters? (?:to|from|of (?:a|the)|that)|(?:a|each|every|of|which|the) letter)\b(?! or (?:a )?digit)/gi,
+    'message record',
+  ],
   [/\bheld ?lead\b/gi, 'term'],
   [/\b(?:whence|whither|thither|hither|hitherto|wherein|therein|forthwith|lest)\b/gi, 'plain modern English'],
   [

@@ -28,7 +28,7 @@ describe('findLivelock', () => {
     expect(livelockIn({ edges, settled: [4] })).toEqual({ path: [1, 2, 3, 1], cycle: 3 })
   })
 
-  it('counts only the steps of the cycle itself, not those that lead into it', () => {
+  it('counts only the steps of the cycle, not the steps that lead into it', () => {
     // From 1 on no settled state is reachable, but the cycle is 2, 3.
     const edges = { 0: [1, 5], 1: [2], 2: [3], 3: [2], 5: [] }
     expect(livelockIn({ edges, settled: [5] })).toEqual({ path: [1, 2, 3, 2], cycle: 2 })

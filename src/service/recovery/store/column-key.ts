@@ -47,7 +47,7 @@ export function columnName(key: ColumnKey): string {
 
 const NAME_FORM = /^(?<job>[\w.=-]+)~(?<numbers>\d{1,16}(?:~\d{1,16}){4})~(?<digest>[0-9a-f]+)$/
 
-/** Null if the name is not one that `columnName` makes. */
+/** Null if `columnName` does not make such a name. */
 export function parseColumnName(name: string): ColumnKey | null {
   const { job: encoded, numbers, digest } = NAME_FORM.exec(name)?.groups ?? {}
   if (encoded === undefined || numbers === undefined || digest === undefined) return null
@@ -95,6 +95,11 @@ function decodeJob(encoded: string): string | null {
 }
 
 /** For messages. */
-export function describeColumn({ id, column }: ColumnKey): string {
+export function describeColumn({ id, column }: Pick<ColumnKey, 'id' | 'column'>): string {
   return `column ${column} of job "${id.job}" (assignment ${id.assignment.join('.')}, epoch ${id.epoch}, token ${id.token})`
+}
+
+/** For messages. */
+export function describeCheckpoint(id: CheckpointId): string {
+  return `checkpoint ${id.epoch} of job "${id.job}" (assignment ${id.assignment.join('.')}, token ${id.token})`
 }
