@@ -14,7 +14,7 @@ describe.each(['udp', 'tcp'] as const)('findFreePorts, %s', (kind) => {
   it('leaves the ports free', async () => {
     const [port = 0] = await findFreePorts(1, kind)
     const release = await occupy(kind, port)
-    await release()
+    await expect(release()).resolves.toBeUndefined()
   })
 
   it('replaces a preferred port that is taken', async () => {

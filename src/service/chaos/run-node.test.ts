@@ -61,7 +61,7 @@ describe('a node under test', () => {
   })
 
   it('can run with another command line', async () => {
-    const other = node().withCommand((words) => words.with(-1, 'n1 never'))
+    const other = node().withCommand((words) => [...words.slice(0, -1), 'n1 never'])
     other.start()
     await until(() => other.log.length > 0)
     expect(other.log).toEqual(['n1 never joined g'])

@@ -7,7 +7,7 @@ const header: Trace['header'] = { trace: 1, protocol: 'bully', nodes: [1, 2], op
 const event = (at: number, node: number): TraceRecord => ({ type: 'world', at, event: { crash: node } })
 const trace = (...records: readonly TraceRecord[]): Trace => ({ header, records })
 
-it('finds no difference between equal traces, whatever the order of their fields', () => {
+it('finds no difference between equal traces with another order of fields', () => {
   const reordered: TraceRecord = { event: { crash: 1 }, at: 5, type: 'world' }
   expect(diffTraces(trace(event(5, 1)), trace(reordered))).toBeNull()
 })

@@ -32,7 +32,7 @@ describe('a distribution', () => {
     })
   })
 
-  it('is the same in whatever order parts are merged', () => {
+  it('does not depend on the order in which parts are merged', () => {
     fc.assert(
       fc.property(someSamples, someSamples, (a, b) => {
         const merged = addDistributions(of(...a), of(...b))

@@ -38,8 +38,12 @@ const view = (more: Partial<View>): View => ({
 })
 
 describe('the cause of a step', () => {
-  const register = (call: RegisterCall, outcome: 'ok' | 'unknown', value: PlainObject | null): Input =>
-    ({ type: 'register', call, outcome, value }) as Input
+  const register = (call: RegisterCall, outcome: 'ok' | 'unknown', value: PlainObject | null): Input => ({
+    type: 'register',
+    call,
+    outcome,
+    value,
+  })
   const read = { op: 'read', of: 3 } as RegisterCall
   const write = { op: 'write', value: { a: 1 } } as unknown as RegisterCall
 
