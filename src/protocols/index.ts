@@ -12,6 +12,7 @@ import { omegaDefinition } from './omega/index.ts'
 import { omegaPrintedDefinition } from './omega-printed/index.ts'
 import { phiDefinition } from './phi/index.ts'
 import { psiDefinition } from './psi/index.ts'
+import { recoveryDefinition } from './recovery/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
 export { defectProblems } from './defect-option.ts'
@@ -79,6 +80,7 @@ export const protocols: readonly Definition[] = [
   psiDefinition,
   omegaPrintedDefinition,
   omegaDefinition,
+  recoveryDefinition,
 ]
 
 /** A protocol of another package. Its module exports `protocol` and, if real processes can run it, `hosting`. */

@@ -249,6 +249,6 @@ export function jobsOf(state: ManagerState): readonly JobView[] {
     const tolerated = isKnown
       ? Math.max(0, sourcesOf(leader.columns, commit.id).length - commit.code.data)
       : null
-    return { ...record, epoch: commit === null ? null : commit.id.epoch, tolerated }
+    return { ...record, epoch: commit === null ? null : commit.id.epoch, commit, tolerated }
   })
 }

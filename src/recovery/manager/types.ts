@@ -202,6 +202,7 @@ export type ManagerOutput =
 export type JobView = JobRecord & {
   /** The newest committed epoch; null before the definition is stored. */
   readonly epoch: number | null
+  readonly commit: Commit | null
   /** Nodes that may still be lost without losing the newest checkpoint, as the leader knows; null elsewhere. */
   readonly tolerated: number | null
 }

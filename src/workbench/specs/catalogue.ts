@@ -23,6 +23,8 @@ import { oneLeader } from './one-leader.ts'
 import { primaryChain } from './primary-chain.ts'
 import { promisedViews } from './promised-views.ts'
 import { reachability } from './reachability.ts'
+import { checkpointsSurvive, jobsResume, oneAcceptedOwner, oneContent } from './recovery.ts'
+import { checkpointCommitted, columnRepaired, jobLost, jobResumed, reencoded } from './recovery-goals.ts'
 import { ringLiveness, ringSafety } from './ring.ts'
 import { settles } from './settles.ts'
 import type { Goal, Spec } from './spec.ts'
@@ -85,6 +87,10 @@ export const specs: readonly Spec[] = [
   oneActingLeader,
   supersededLeader,
   majorityOfViewLeads,
+  oneAcceptedOwner,
+  checkpointsSurvive,
+  jobsResume,
+  oneContent,
 ]
 export const goals: readonly Goal[] = [
   elected,
@@ -97,6 +103,11 @@ export const goals: readonly Goal[] = [
   reconfigured,
   viewInstalled,
   released,
+  checkpointCommitted,
+  jobResumed,
+  reencoded,
+  jobLost,
+  columnRepaired,
 ]
 
 export function specNamed(name: string): Spec | null {

@@ -1,0 +1,303 @@
+/**
+ * Memory shared by the promises about jobs: runs, committed checkpoints, stored columns, a sink that judges outputs by
+ * their token, and what each node shows.
+ */
+import { equalPlain, type NodeId, type Output, type Plain, type View } from '../../../core/index.ts'
+import type { Observation } from '../../trace/index.ts'
+import type { Fold } from '../spec.ts'
+
+export type JobId = readonly [token: number, n: number]
+export type StoredId = {
+  readonly job: string
+  readonly assignment: JobId
+  readonly epoch: number
+  readonly token: number
+}
+export type Checkpoint = {
+  readonly id: StoredId
+  readonly code: { readonly columns: number; readonly data: number }
+  readonly holders: readonly (NodeId | null)[]
+  readonly digest: string
+}
+export type ShownJob = {
+  readonly name: string
+  readonly status: string
+  readonly owner: readonly [node: NodeId, life: number] | null
+  readonly assignment: JobId
+  readonly declined: readonly NodeId[]
+  readonly commit: Checkpoint | null
+}
+
+/** A run that a node was told to start. `isStopped`: it was told to stop although it was in quorum. */
+export type JobRun = {
+  readonly node: NodeId
+  readonly assignment: JobId
+  readonly isActive: boolean
+  readonly isStopped: boolean
+}
+
+type Stored = {
+  readonly id: StoredId
+  readonly node: NodeId
+  readonly column: number
+  readonly isGood: boolean
+}
+
+export type JobMemory = {
+  readonly job: string
+  /** Everything of this job before this assignment belongs to an earlier job of the same name. */
+  readonly since: JobId
+  readonly runs: readonly JobRun[]
+  /** The newest checkpoint that was reported as committed. */
+  readonly newest: Checkpoint | null
+  /** The digests that were committed, or restored, by assignment and epoch. */
+  readonly digests: { readonly [id: string]: string }
+  readonly stored: readonly Stored[]
+  /** What the sink has accepted, by number, and the largest token that it has seen. */
+  readonly accepted: readonly string[]
+  readonly token: number
+  readonly isCancelled: boolean
+}
+
+export type ShownNode = {
+  readonly node: NodeId
+  readonly view: View
+  /** When the table that it shows last changed, apart from checkpoints. */
+  readonly since: number
+}
+
+export type JobsMemory = {
+  readonly nodes: readonly ShownNode[]
+  readonly jobs: readonly JobMemory[]
+  /** Problems with the last observation. */
+  readonly owner: string | null
+  readonly survival: string | null
+  readonly content: string | null
+}
+
+export function compareJobIds(a: JobId, b: JobId): number {
+  return a[0] - b[0] || a[1] - b[1]
+}
+
+/** By assignment and epoch: encodings of one content are equal. */
+export function compareEpochs(a: StoredId, b: StoredId): number {
+  return compareJobIds(a.assignment, b.assignment) || a.epoch - b.epoch
+}
+
+function isSame(a: StoredId, b: StoredId): boolean {
+  return a.job === b.job && compareEpochs(a, b) === 0 && a.token === b.token
+}
+
+export function jobsShown({ view }: ShownNode): readonly ShownJob[] {
+  return (view.detail?.['jobs'] ?? []) as unknown as readonly ShownJob[]
+}
+
+export function isInQuorum({ view }: ShownNode): boolean {
+  return view.detail?.['inQuorum'] === true
+}
+
+/** Good columns of a checkpoint at these nodes. */
+export function goodColumns(memory: JobsMemory, id: StoredId, nodes: readonly NodeId[]): number {
+  const stored = memory.jobs.find(({ job }) => job === id.job)?.stored ?? []
+  const columns = stored.filter((each) => each.isGood && nodes.includes(each.node) && isSame(each.id, id))
+  return new Set(columns.map(({ column }) => column)).size
+}
+
+const NEW_JOB = {
+  runs: [],
+  newest: null,
+  digests: {},
+  stored: [],
+  accepted: [],
+  isCancelled: false,
+} as const
+
+type Problems = { owner: string | null; survival: string | null; content: string | null }
+
+export const jobsFold: Fold<JobsMemory> = {
+  begin: () => ({ nodes: [], jobs: [], owner: null, survival: null, content: null }),
+  next(memory, seen) {
+    const problems: Problems = { owner: null, survival: null, content: null }
+    const next = follow(memory, seen, problems)
+    if (next === memory && memory.owner === null && memory.survival === null && memory.content === null)
+      if (problems.owner === null && problems.survival === null && problems.content === null) return memory
+    return { ...next, ...problems }
+  },
+}
+
+function follow(memory: JobsMemory, seen: Observation, problems: Problems): JobsMemory {
+  switch (seen.type) {
+    case 'view':
+      return followView(memory, seen)
+    case 'down':
+      return {
+        ...memory,
+        nodes: memory.nodes.filter(({ node }) => node !== seen.node),
+        jobs: memory.jobs.map((job) => ({
+          ...job,
+          runs: job.runs.map((run) => (run.node === seen.node ? { ...run, isActive: false } : run)),
+        })),
+      }
+    case 'commanded': {
+      const { command } = seen
+      if (command.do !== 'cancel') return memory
+      return update(memory, String(command['job']), (job) => ({ ...job, isCancelled: true }))
+    }
+    case 'output':
+      return followOutput(memory, seen.node, seen.event, problems)
+    default:
+      return memory
+  }
+}
+
+function followView(memory: JobsMemory, seen: Observation & { readonly type: 'view' }): JobsMemory {
+  const { node, view, at } = seen
+  const before = memory.nodes.find((each) => each.node === node)
+  const records = (of: ShownNode): Plain =>
+    jobsShown(of).map(({ name, status, owner, assignment }) => [name, status, owner, assignment])
+  const shown = { node, view, since: at }
+  const isSameTable = before !== undefined && equalPlain(records(before), records(shown))
+  const next = isSameTable ? { ...shown, since: before.since } : shown
+  const nodes = [...memory.nodes.filter((each) => each.node !== node), next]
+  // The view follows the outputs of a step: it left the quorum in the step in which it stopped.
+  const hasLeft = view.role === 'dead' || !isInQuorum(next)
+  const isWrong = (run: JobRun): boolean => run.isStopped && run.node === node
+  if (!hasLeft || !memory.jobs.some(({ runs }) => runs.some(isWrong))) return { ...memory, nodes }
+  const jobs = memory.jobs.map((job) => ({
+    ...job,
+    runs: job.runs.map((run) => (isWrong(run) ? { ...run, isStopped: false } : run)),
+  }))
+  return { ...memory, nodes, jobs }
+}
+
+function update(memory: JobsMemory, name: string, change: (job: JobMemory) => JobMemory): JobsMemory {
+  const known = memory.jobs.find(({ job }) => job === name)
+  if (known === undefined) {
+    const job = change({ job: name, since: [0, 0], token: 0, ...NEW_JOB })
+    return { ...memory, jobs: [...memory.jobs, job] }
+  }
+  return { ...memory, jobs: memory.jobs.map((job) => (job === known ? change(job) : job)) }
+}
+
+function followOutput(memory: JobsMemory, node: NodeId, event: Output, problems: Problems): JobsMemory {
+  const name = String(event['job'] ?? (event['id'] as StoredId | undefined)?.job ?? '')
+  switch (event.type) {
+    case 'submitted': {
+      const assignment = event['assignment'] as unknown as JobId
+      return update(memory, name, (job) =>
+        compareJobIds(assignment, job.since) > 0
+          ? { job: name, since: assignment, token: assignment[0], ...NEW_JOB }
+          : job,
+      )
+    }
+    case 'holds':
+      return update(memory, name, (job) => {
+        const { id, column } = event as unknown as { id: StoredId; column: number }
+        const others = job.stored.filter((each) => !(isSame(each.id, id) && each.column === column))
+        const { newest } = job
+        // Older checkpoints are of no interest any more.
+        const kept = others.filter((each) => newest === null || compareEpochs(each.id, newest.id) >= 0)
+        return { ...job, stored: [...kept, { id, node, column, isGood: true }] }
+      })
+    case 'spoiled':
+      return update(memory, name, (job) => {
+        const { id, column } = event as unknown as { id: StoredId; column: number }
+        const isSpoiled = (each: Stored): boolean =>
+          each.node === node && isSame(each.id, id) && each.column === column
+        return {
+          ...job,
+          stored: job.stored.map((each) => (isSpoiled(each) ? { ...each, isGood: false } : each)),
+        }
+      })
+    case 'committed': {
+      const commit = event['commit'] as unknown as Checkpoint
+      return update(memory, commit.id.job, (job) => {
+        const known = remember(job, commit, problems)
+        const { newest } = known
+        const isNewer =
+          newest === null ||
+          compareEpochs(commit.id, newest.id) > 0 ||
+          (compareEpochs(commit.id, newest.id) === 0 && commit.id.token > newest.id.token)
+        return isNewer ? { ...known, newest: commit } : known
+      })
+    }
+    case 'start':
+      return followStart(memory, node, event, problems)
+    case 'stop':
+      return followStop(memory, node, event)
+    case 'delivered':
+      return update(memory, name, (job) => deliver(job, node, event, problems))
+    default:
+      return memory
+  }
+}
+
+/** One content for each assignment and epoch. */
+function remember(job: JobMemory, { id, digest }: Checkpoint, problems: Problems): JobMemory {
+  if (compareJobIds(id.assignment, job.since) < 0) return job
+  const key = `${id.assignment.join('.')} ${id.epoch}`
+  const known = job.digests[key]
+  if (known !== undefined && known !== digest)
+    problems.content = `two contents of ${id.job} are committed as checkpoint ${id.epoch} under assignment ${id.assignment.join('.')}`
+  return known === undefined ? { ...job, digests: { ...job.digests, [key]: digest } } : job
+}
+
+function followStart(memory: JobsMemory, node: NodeId, event: Output, problems: Problems): JobsMemory {
+  const {
+    job: name,
+    assignment,
+    commit,
+  } = event as unknown as {
+    job: string
+    assignment: JobId
+    commit: Checkpoint
+  }
+  return update(memory, name, (before) => {
+    if (compareJobIds(assignment, before.since) < 0) return before
+    const job = remember(before, commit, problems)
+    const label = assignment.join('.')
+    if (job.runs.some((run) => compareJobIds(run.assignment, assignment) === 0))
+      problems.owner = `${name} is started twice under assignment ${label}`
+    const stopped = job.runs.find((run) => run.isStopped && compareJobIds(run.assignment, assignment) < 0)
+    if (stopped !== undefined && !job.isCancelled)
+      problems.owner = `${node} starts ${name}, which ${stopped.node} ran in quorum until it was told to stop`
+    const { newest } = job
+    const isLater = newest !== null && compareJobIds(assignment, newest.id.assignment) > 0
+    if (isLater && compareEpochs(commit.id, newest.id) < 0)
+      problems.survival = `${node} resumes ${name} from checkpoint ${commit.id.epoch}, but checkpoint ${newest.id.epoch} is committed`
+    const acknowledged = job.stored.filter((each) => isSame(each.id, commit.id))
+    const columns = new Set(acknowledged.map(({ column }) => column)).size
+    if (columns <= commit.code.data)
+      problems.content = `${node} starts ${name} from checkpoint ${commit.id.epoch}, of which only ${columns} columns were ever stored`
+    const run = { node, assignment, isActive: true, isStopped: false }
+    const ended = job.runs.map((each) => (each.node === node ? { ...each, isActive: false } : each))
+    return { ...job, runs: [...ended.slice(-8), run] }
+  })
+}
+
+function followStop(memory: JobsMemory, node: NodeId, event: Output): JobsMemory {
+  const { job: name, assignment } = event as unknown as { job: string; assignment: JobId }
+  const shown = memory.nodes.find((each) => each.node === node)
+  const isStopped = shown !== undefined && shown.view.role !== 'dead' && isInQuorum(shown)
+  return update(memory, name, (job) => ({
+    ...job,
+    runs: job.runs.map((run) =>
+      run.node === node && compareJobIds(run.assignment, assignment) === 0
+        ? { ...run, isActive: false, isStopped }
+        : run,
+    ),
+  }))
+}
+
+/** The sink refuses tokens smaller than the largest that it has seen, and drops what it has. */
+function deliver(job: JobMemory, node: NodeId, event: Output, problems: Problems): JobMemory {
+  const { seq, value, token } = event as unknown as { seq: number; value: string; token: number }
+  if (token < job.token) return job
+  const { accepted } = job
+  const known = accepted[seq]
+  if (known !== undefined && known !== value)
+    problems.owner = `${node} delivers output ${seq} of ${job.job} as made by ${value}; the sink has accepted one made by ${known}`
+  if (seq > accepted.length)
+    problems.owner = `${node} delivers output ${seq} of ${job.job}, but outputs from ${accepted.length} on are missing`
+  return { ...job, token, accepted: seq === accepted.length ? [...accepted, value] : accepted }
+}
