@@ -14,7 +14,7 @@ import {
   InvalidColumnError,
   MOST_HEADER_BYTES,
 } from './header.ts'
-import { stripeUnit } from './layout.ts'
+import { defaultStripeSize, stripeUnit } from './layout.ts'
 import { decodePayload, encodePayload } from './payload.ts'
 import { createReedSolomon } from './reed-solomon.ts'
 
@@ -80,6 +80,16 @@ describe('a payload', () => {
       ),
       { numRuns: 150 },
     )
+  })
+
+  it('has a default stripe size that fits every code', () => {
+    for (let nodes = 3; nodes <= 256; nodes++) {
+      const code = createEvenOdd(nodes)
+      expect(defaultStripeSize(code) % stripeUnit(code), `${nodes} nodes`).toBe(0)
+    }
+    const payload = bytesOf(3 * 1024 * 1024 + 5)
+    const [, ...columns] = encodePayload(createEvenOdd(9), OWNER, payload)
+    expect(Buffer.compare(decodePayload([null, ...columns]).payload, payload)).toBe(0)
   })
 
   it('is not padded to a whole stripe', () => {
