@@ -1,0 +1,301 @@
+/**
+ * The host of the fault manager in a real process: carries out its outputs. Outputs arrive within a step of the protocol,
+ * so all effects are deferred.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Assignment, ManagerOutput } from '../../../recovery/manager/types.ts'
+import { compareAssignments } from '../../../recovery/manager/types.ts'
+import { encodeContent, type JobDefinition, type JobProgress, type NumberedOutput } from '../jobs/content.ts'
+import { JobExistsError, JobFencedError, JobRefusedError } from '../jobs/errors.ts'
+import { type Execute, JobRun, type RunEnd } from '../jobs/run.ts'
+import { decodeValue } from '../jobs/value.ts'
+import type { Acceptance } from '../sink/index.ts'
+import { CheckpointWriter } from './checkpoint-writer.ts'
+import { ColumnTasks } from './column-tasks.ts'
+import { pause } from './pause.ts'
+import { type Columns, type ManagerPort, UnrestorableError } from './ports.ts'
+
+type Output<T extends ManagerOutput['type']> = Extract<ManagerOutput, { readonly type: T }>
+
+export type HostEvents = {
+  /** The table of jobs, or the view, has changed. */
+  changed(): void
+  step(step: number, token: number): void
+  progressed(job: string, progress: JobProgress): void
+  log(job: string, text: string): void
+  warn(what: string, detail: string): void
+}
+
+/** Where outputs and results go. */
+export type Delivery = {
+  output(
+    entry: {
+      readonly job: string
+      readonly submission: string
+      readonly seq: number
+      readonly token: number
+      readonly output: unknown
+    },
+    signal: AbortSignal,
+  ): Promise<Acceptance>
+  result(
+    entry: {
+      readonly job: string
+      readonly submission: string
+      readonly token: number
+      readonly value: Uint8Array
+    },
+    signal: AbortSignal,
+  ): Promise<Acceptance>
+}
+
+export type HostOptions = {
+  readonly manager: ManagerPort
+  readonly columns: Columns
+  readonly delivery: Delivery
+  readonly execute: Execute
+  readonly events: HostEvents
+  readonly maxCheckpointBytes: number
+}
+
+type Running = { readonly assignment: Assignment; readonly run: JobRun; readonly ended: Promise<void> }
+
+type Submission = {
+  readonly definition: JobDefinition
+  resolve(): void
+  reject(error: Error): void
+}
+
+const RETRY_MS = 500
+
+export class Host {
+  readonly #options: HostOptions
+  readonly #writer: CheckpointWriter
+  readonly #tasks: ColumnTasks
+  readonly #runs = new Map<string, Running>()
+  readonly #submissions = new Map<string, Submission>()
+  readonly #closing = new AbortController()
+
+  constructor(options: HostOptions) {
+    const { manager, columns, events } = options
+    this.#options = options
+    this.#writer = new CheckpointWriter(manager, columns)
+    this.#tasks = new ColumnTasks(manager, columns, events.warn, this.#closing.signal)
+  }
+
+  /** May be called within a step of the protocol. */
+  receive(output: ManagerOutput): void {
+    queueMicrotask(() => {
+      if (!this.#closing.signal.aborted) this.#handle(output)
+    })
+  }
+
+  /**
+   * Resolves when the group has stored the definition. Rejects with JobExistsError or JobRefusedError. Without a quorum
+   * it waits.
+   */
+  async submit(job: string, definition: JobDefinition): Promise<void> {
+    if (this.#submissions.has(job)) throw new JobExistsError(job, 'it is being submitted by this node')
+    const submitting = new Promise<void>((resolve, reject) => {
+      this.#submissions.set(job, { definition, resolve, reject })
+    })
+    const refusal = await this.#options.manager.command({ do: 'submit', job })
+    if (refusal !== null) this.#settle(job, new JobRefusedError(job, refusal))
+    await submitting
+  }
+
+  progressOf(job: string): JobProgress | null {
+    return this.#runs.get(job)?.run.progress ?? null
+  }
+
+  /** Stops all runs without a word to the group, as a crash would. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('this node is closed'))
+    const running = [...this.#runs.values()]
+    for (const { run } of running) run.stop('this node is closed')
+    for (const job of this.#submissions.keys())
+      this.#settle(job, new JobRefusedError(job, 'this node is closed'))
+    await Promise.all(running.map(({ ended }) => ended))
+    await this.#tasks.close()
+  }
+
+  #handle(output: ManagerOutput): void {
+    switch (output.type) {
+      case 'submitted':
+        void this.#storeDefinition(output.job, output.assignment)
+        break
+      case 'submissionFailed':
+        this.#failSubmission(output)
+        break
+      case 'upload':
+        this.#writer.handleUpload(output)
+        break
+      case 'committed':
+        this.#writer.handleCommitted(output)
+        break
+      case 'checkpointFailed':
+        this.#writer.handleFailed(output)
+        break
+      case 'start':
+        this.#start(output)
+        break
+      case 'stop':
+        this.#stop(output)
+        break
+      case 'drop':
+        this.#tasks.drop(output)
+        break
+      case 'reencode':
+        this.#tasks.reencode(output)
+        break
+      case 'repair':
+        this.#tasks.repair(output)
+        break
+      case 'jobs':
+        this.#options.events.changed()
+        break
+      case 'step':
+        this.#options.events.step(output.step, output.token)
+        break
+      // The command `held` has returned to the transport already; a refusal is the answer of its command.
+      case 'holds':
+      case 'refused':
+        break
+      default:
+        output satisfies never
+    }
+  }
+
+  // ---- Submissions ----
+
+  async #storeDefinition(job: string, assignment: Assignment): Promise<void> {
+    const submission = this.#submissions.get(job)
+    if (submission === undefined) return
+    const content = encodeContent({
+      submission: randomBytes(12).toString('hex'),
+      definition: submission.definition,
+      state: null,
+      outputs: [],
+      progress: null,
+      result: null,
+    })
+    try {
+      await this.#writer.store(job, assignment, content, this.#closing.signal)
+      this.#settle(job, null)
+    } catch (error) {
+      const isGone = error instanceof JobFencedError && !this.#closing.signal.aborted
+      if (!isGone) this.#settle(job, error as Error)
+      // This node left the group in between, so the submission never happened.
+      else await this.#options.manager.command({ do: 'submit', job })
+    }
+  }
+
+  #failSubmission({ job, reason }: Output<'submissionFailed'>): void {
+    const isKnown = this.#options.manager.look().jobs.some(({ name }) => name === job)
+    this.#settle(job, isKnown ? new JobExistsError(job, reason) : new JobRefusedError(job, reason))
+  }
+
+  #settle(job: string, error: Error | null): void {
+    const submission = this.#submissions.get(job)
+    this.#submissions.delete(job)
+    if (error === null) submission?.resolve()
+    else submission?.reject(error)
+  }
+
+  // ---- Runs ----
+
+  #start(start: Output<'start'>): void {
+    const { job, assignment, token, commit, sources } = start
+    this.#runs.get(job)?.run.stop('it was assigned again')
+    const { manager, columns, execute, events, maxCheckpointBytes } = this.#options
+    const present = (): number => manager.look().token ?? token
+    const run = new JobRun(
+      { job, token, maxCheckpointBytes },
+      {
+        restore: (signal) => columns.restore(commit, sources, present(), signal),
+        execute,
+        store: (content, signal) => this.#writer.store(job, assignment, content, signal),
+        release: (output, submission, signal) => this.#release({ job, submission, token }, output, signal),
+        publish: (value, submission, signal) => this.#publish({ job, submission, token }, value, signal),
+        progressed: (progress) => events.progressed(job, progress),
+        log: (text) => events.log(job, text),
+      },
+    )
+    const ended = run.run().then(async (end) => {
+      if (this.#runs.get(job)?.run === run) this.#runs.delete(job)
+      await this.#report(start, end)
+    })
+    this.#runs.set(job, { assignment, run, ended })
+  }
+
+  #stop({ job, assignment, reason }: Output<'stop'>): void {
+    const running = this.#runs.get(job)
+    if (running !== undefined && compareAssignments(running.assignment, assignment) === 0)
+      running.run.stop(reason)
+  }
+
+  /** The protocol ignores a report about a run that was replaced. */
+  async #report({ job, assignment, commit }: Output<'start'>, end: RunEnd): Promise<void> {
+    const { manager, events } = this.#options
+    if (this.#closing.signal.aborted) return
+    switch (end.how) {
+      case 'finished':
+        await manager.command({ do: 'finished', job, assignment })
+        break
+      case 'threw':
+      case 'declined':
+        await manager.command({ do: end.how, job, assignment, reason: end.reason })
+        break
+      case 'unrestorable': {
+        events.warn('restore', `job "${job}": ${(end.error as Error).message}`)
+        const bad = end.error instanceof UnrestorableError ? end.error.bad : []
+        // Nothing is known to be bad, so the next try needs a reason to succeed: time.
+        if (bad.length === 0) await pause(RETRY_MS, this.#closing.signal).catch(() => {})
+        await manager.command({ do: 'unrestorable', job, assignment, id: commit.id, bad })
+        break
+      }
+      case 'stopped':
+        break
+      default:
+        end satisfies never
+    }
+  }
+
+  // ---- Outputs ----
+
+  async #release(
+    at: { readonly job: string; readonly submission: string; readonly token: number },
+    { seq, value }: NumberedOutput,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { delivery } = this.#options
+    const output = decodeValue(value)
+    await this.#deliver(at.job, () => delivery.output({ ...at, seq, output }, signal), signal)
+  }
+
+  async #publish(
+    at: { readonly job: string; readonly submission: string; readonly token: number },
+    value: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#deliver(at.job, () => this.#options.delivery.result({ ...at, value }, signal), signal)
+  }
+
+  /** Offers an output until the sink has it. */
+  async #deliver(job: string, offer: () => Promise<Acceptance>, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- one offer after the other
+        const acceptance = await offer()
+        if (acceptance !== 'fenced') return
+      } catch (error) {
+        signal.throwIfAborted()
+        this.#options.events.warn('sink', `job "${job}": ${(error as Error).message}`)
+        // oxlint-disable-next-line no-await-in-loop -- as above
+        await pause(RETRY_MS, signal)
+        continue
+      }
+      throw new JobFencedError(job, 'the sink has outputs of a later run')
+    }
+  }
+}

@@ -1,0 +1,6 @@
+export { openDirectorySink } from './directory.ts'
+export * from './errors.ts'
+export { openMemorySink } from './memory.ts'
+export type { PeerMessages } from './peer-messages.ts'
+export { ReplicatedSink, type SinkRequest } from './replicated.ts'
+export type { Acceptance, Sink, SinkEntry } from './sink.ts'
