@@ -10,6 +10,7 @@
  */
 import { createCipheriv, createDecipheriv, timingSafeEqual } from 'node:crypto'
 import { InvalidBodyError } from './errors.ts'
+import { MAX_MESSAGE_BYTES } from './wire.ts'
 
 export const MAX_BLOCK_BYTES = 1024 * 1024
 const HEADER_BYTES = 4
@@ -119,6 +120,42 @@ function nonceOf(number: number): Buffer {
 
 export function totalLength(chunks: readonly Uint8Array[]): number {
   return chunks.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** Joins and cuts chunks into blocks of at most MAX_BLOCK_BYTES, without copying them. */
+export function* cutBlocks(chunks: readonly Uint8Array[]): Generator<readonly Uint8Array[]> {
+  let block: Uint8Array[] = []
+  let space = MAX_BLOCK_BYTES
+  for (const chunk of chunks) {
+    let rest = chunk
+    while (rest.length > 0) {
+      const piece = rest.subarray(0, space)
+      rest = rest.subarray(piece.length)
+      block.push(piece)
+      space -= piece.length
+      if (space === 0) {
+        yield block
+        block = []
+        space = MAX_BLOCK_BYTES
+      }
+    }
+  }
+  if (block.length > 0) yield block
+}
+
+/** The whole body, or null if it has more than `most` bytes. */
+export async function collectBlocks(
+  blocks: AsyncIterable<readonly Uint8Array[]>,
+  most: number = MAX_MESSAGE_BYTES,
+): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const block of blocks) {
+    size += totalLength(block)
+    if (size > most) return null
+    chunks.push(...block)
+  }
+  return Buffer.concat(chunks)
 }
 
 /** Cuts chunks without copying them. */

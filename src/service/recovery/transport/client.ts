@@ -5,8 +5,8 @@
 import { Agent, type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http'
 import type { NodeId } from '../../../core/index.ts'
 import { ColumnMissingError, type ColumnWriter, describeColumn, type RawColumn } from '../store/index.ts'
-import { createCredentials, type RequestSecrets } from './authentication.ts'
-import { BlockSealer, MAX_BLOCK_BYTES, openBlocks } from './blocks.ts'
+import { createCredentials, type RequestSecrets, type SignedParts } from './authentication.ts'
+import { BlockSealer, collectBlocks, cutBlocks, openBlocks } from './blocks.ts'
 import { StaleTokenError, TransferFailedError, TransferRefusedError } from './errors.ts'
 import {
   type Detail,
@@ -14,6 +14,7 @@ import {
   encodeNode,
   HEADERS,
   MISSING,
+  messagePathOf,
   type Protection,
   pathOf,
   type Upload,
@@ -72,28 +73,52 @@ export class ColumnClient {
     const call = this.#open('GET', node, wanted, { ...NO_UPLOAD, protection: this.#protection }, signal)
     const { request, secrets, peer } = call
     request.end()
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      request.on('response', resolve)
-      request.on('error', (error) => reject(failure(call, error)))
-    })
+    const response = await waitForResponse(call)
     if (response.statusCode !== 200) {
       const refusal = await readRefusal(call, response)
       if (refusal.reason === MISSING && refusal.isProven)
         throw new ColumnMissingError(describeColumn(wanted.key), peer)
       throw refusal.error
     }
-    const size = response.headers[HEADERS.size]
-    if (typeof size !== 'string' || response.headers[HEADERS.proof] !== secrets.proveReply(200, size)) {
-      request.destroy()
-      throw new TransferFailedError(peer, 'the reply does not bear the key of this group')
-    }
+    const size = provenSize(call, response)
     const body = { key: secrets.replyBody, isSecret: this.#protection === 'secret' }
     return {
-      bytes: Number(size),
+      bytes: size,
       chunks: nameFailures(openBlocks(response, body), call),
       // A response that was read to its end has returned its connection to the pool.
       close: async () => void (response.complete || request.destroy()),
     }
+  }
+
+  /** Sends a request to the code of the node, and resolves to its reply. */
+  async call(
+    node: NodeId,
+    { group, token }: Pick<Wanted, 'group' | 'token'>,
+    body: Uint8Array,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array> {
+    const call = this.#begin(
+      'POST',
+      node,
+      { path: messagePathOf(group), token, detail: this.#protection },
+      signal,
+    )
+    const { request, secrets } = call
+    const isSecret = this.#protection === 'secret'
+    const sealer = new BlockSealer({ key: secrets.requestBody, isSecret })
+    const response = waitForResponse(call)
+    for (const block of cutBlocks([body])) for (const chunk of sealer.seal(block)) request.write(chunk)
+    for (const chunk of sealer.end()) request.write(chunk)
+    request.end()
+    const replied = await response
+    if (replied.statusCode !== 200) throw (await readRefusal(call, replied)).error
+    provenSize(call, replied)
+    const blocks = openBlocks(replied, { key: secrets.replyBody, isSecret })
+    const bytes = await collectBlocks(blocks).catch((error: unknown) => {
+      throw failure(call, error)
+    })
+    if (bytes === null) throw new TransferFailedError(call.peer, 'the reply is too long')
+    return bytes
   }
 
   /** Closes all connections; calls that are running fail. */
@@ -102,12 +127,21 @@ export class ColumnClient {
   }
 
   #open(method: string, node: NodeId, wanted: Wanted, detail: Detail, signal?: AbortSignal): Call {
-    signal?.throwIfAborted()
     const { group, token, key } = wanted
+    const parts = { path: pathOf(group, key), token, detail: encodeDetail(detail) }
+    return this.#begin(method, node, parts, signal)
+  }
+
+  #begin(
+    method: string,
+    node: NodeId,
+    { path, token, detail: encoded }: Pick<SignedParts, 'path' | 'token' | 'detail'>,
+    signal?: AbortSignal,
+  ): Call {
+    signal?.throwIfAborted()
     const peer = `node ${JSON.stringify(node)}`
     const address = this.#options.addressOf(node)
     if (address === null) throw new TransferFailedError(peer, 'its address is unknown')
-    const [path, encoded] = [pathOf(group, key), encodeDetail(detail)]
     const { self } = this.#options
     const signed = this.#credentials.sign({ method, path, from: self, to: node, token, detail: encoded })
     const request = openRequest({
@@ -128,6 +162,22 @@ export class ColumnClient {
     if (method === 'PUT') request.flushHeaders()
     return { request, secrets: signed.secrets, peer }
   }
+}
+
+function waitForResponse(call: Call): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    call.request.on('response', resolve)
+    call.request.on('error', (error) => reject(failure(call, error)))
+  })
+}
+
+/** The size that a holder of the key announces. */
+function provenSize({ request, secrets, peer }: Call, { headers }: IncomingMessage): number {
+  const size = headers[HEADERS.size]
+  if (typeof size === 'string' && headers[HEADERS.proof] === secrets.proveReply(200, size))
+    return Number(size)
+  request.destroy()
+  throw new TransferFailedError(peer, 'the reply does not bear the key of this group')
 }
 
 class RemoteWriter implements ColumnWriter {
@@ -212,27 +262,6 @@ class RemoteWriter implements ColumnWriter {
   }
 }
 
-/** Joins and cuts chunks into blocks of at most MAX_BLOCK_BYTES, without copying them. */
-function* cutBlocks(chunks: readonly Uint8Array[]): Generator<readonly Uint8Array[]> {
-  let block: Uint8Array[] = []
-  let space = MAX_BLOCK_BYTES
-  for (const chunk of chunks) {
-    let rest = chunk
-    while (rest.length > 0) {
-      const piece = rest.subarray(0, space)
-      rest = rest.subarray(piece.length)
-      block.push(piece)
-      space -= piece.length
-      if (space === 0) {
-        yield block
-        block = []
-        space = MAX_BLOCK_BYTES
-      }
-    }
-  }
-  if (block.length > 0) yield block
-}
-
 /** The abort reason of the caller, or the failure with the name of the node. */
 function failure({ peer }: Call, error: unknown): Error {
   if (error instanceof Error && error.name === 'AbortError')
@@ -288,7 +317,10 @@ async function readRefusal(call: Call, response: IncomingMessage): Promise<Refus
 function parseRefusal(text: string): { readonly message: string; readonly reason: string } {
   try {
     const { error, reason } = JSON.parse(text) as { readonly error?: unknown; readonly reason?: unknown }
-    return { message: typeof error === 'string' ? error : text, reason: typeof reason === 'string' ? reason : '' }
+    return {
+      message: typeof error === 'string' ? error : text,
+      reason: typeof reason === 'string' ? reason : '',
+    }
   } catch {
     return { message: text.slice(0, 200), reason: '' }
   }

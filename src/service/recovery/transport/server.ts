@@ -11,14 +11,16 @@ import type { AddressInfo } from 'node:net'
 import type { NodeId } from '../../../core/index.ts'
 import { ColumnMissingError, type ColumnStore, ColumnStoreFullError } from '../store/index.ts'
 import { type Credentials, createCredentials, type RequestSecrets } from './authentication.ts'
-import { BlockSealer, openBlocks, totalLength } from './blocks.ts'
+import { BlockSealer, collectBlocks, cutBlocks, openBlocks, totalLength } from './blocks.ts'
 import { InvalidBodyError } from './errors.ts'
 import { Limiter, type TransferLoad } from './limiter.ts'
 import {
   HEADERS,
+  MAX_MESSAGE_BYTES,
   MISSING,
   type Protection,
   parseDetail,
+  parseMessagePath,
   parseNode,
   parsePath,
   type Transfer,
@@ -36,7 +38,12 @@ export type ColumnGate = {
   mayRead(transfer: Transfer): Promise<Verdict>
 }
 
-export type ServedGroup = { readonly store: ColumnStore; readonly gate: ColumnGate }
+export type ServedGroup = {
+  readonly store: ColumnStore
+  readonly gate: ColumnGate
+  /** Answers requests that are not about columns. */
+  readonly answer?: (from: NodeId, body: Uint8Array) => Promise<Uint8Array>
+}
 
 export type ColumnServerOptions = {
   readonly self: NodeId
@@ -85,6 +92,12 @@ type Admitted = {
   readonly group: ServedGroup
   readonly secrets: RequestSecrets
   readonly upload: Upload | null
+}
+
+type Message = {
+  readonly from: NodeId
+  readonly secrets: RequestSecrets
+  readonly answer: NonNullable<ServedGroup['answer']>
 }
 
 export class ColumnServer {
@@ -155,6 +168,13 @@ export class ColumnServer {
     response.once('close', () => gone.abort(new Error('the connection was closed')))
     let secrets: RequestSecrets | null = null
     try {
+      const messages = request.method === 'POST' ? parseMessagePath(request.url ?? '') : null
+      if (messages !== null) {
+        const message = this.#admitMessage(request, messages)
+        ;({ secrets } = message)
+        await this.#answer(message, request, response, gone.signal)
+        return
+      }
       const authentic = this.#authenticate(request)
       ;({ secrets } = authentic)
       const admitted = this.#admit(authentic)
@@ -212,6 +232,46 @@ export class ColumnServer {
     if (upload.size > maxColumnBytes)
       throw new Refusal(413, `the column has ${upload.size} bytes; at most ${maxColumnBytes} are allowed`)
     return { transfer, group, secrets, upload: isUpload ? { ...transfer, ...upload } : null }
+  }
+
+  #admitMessage(request: IncomingMessage, name: string): Message {
+    const { method = '', url = '', headers } = request
+    const [from, token] = [parseNode(`${headers[HEADERS.from]}`), Number(headers[HEADERS.token])]
+    const detail = `${headers[HEADERS.detail]}`
+    if (from === null) throw new Refusal(400, `the header "${HEADERS.from}" must be a node id`)
+    const parts = { method, path: url, from, to: this.#options.self, token, detail }
+    const secrets = this.#credentials.verify(`${headers.authorization}`, parts)
+    if (typeof secrets === 'string') throw new Refusal(401, secrets)
+    if (detail !== this.#protection)
+      throw new Refusal(
+        400,
+        `the body must be ${this.#protection}, not ${detail}: give all nodes the same setting for secrecy`,
+      )
+    const { answer } = this.#groups.get(name) ?? {}
+    if (answer === undefined) throw new Refusal(404, `this node does not serve the group "${name}"`)
+    return { from, secrets, answer }
+  }
+
+  async #answer(
+    { from, secrets, answer }: Message,
+    request: IncomingMessage,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { isSecret } = this.#options
+    const body = await collectBlocks(openBlocks(request, { key: secrets.requestBody, isSecret }))
+    if (body === null) throw new Refusal(413, `a message has at most ${MAX_MESSAGE_BYTES} bytes`)
+    const replied = await answer(from, body)
+    const size = `${replied.length}`
+    response.writeHead(200, {
+      'content-type': 'application/octet-stream',
+      [HEADERS.size]: size,
+      [HEADERS.proof]: secrets.proveReply(200, size),
+    })
+    const sealer = new BlockSealer({ key: secrets.replyBody, isSecret })
+    for (const block of cutBlocks([replied])) await writeAll(response, sealer.seal(block), signal)
+    await writeAll(response, sealer.end(), signal)
+    response.end()
   }
 
   async #receive(

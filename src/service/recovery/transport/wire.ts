@@ -33,6 +33,24 @@ export const HEADERS = {
 /** The reason in a refusal of a column that is not there. */
 export const MISSING = 'column missing'
 
+/** Requests that are not about columns, from and to the node's own code. */
+const MESSAGE_PATH_FORM = /^\/recovery\/1\/(?<group>[^/]+)\/messages$/
+export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+
+export function messagePathOf(group: string): string {
+  return `/recovery/1/${encodeURIComponent(group)}/messages`
+}
+
+/** The group, or null. */
+export function parseMessagePath(path: string): string | null {
+  const { group } = MESSAGE_PATH_FORM.exec(path)?.groups ?? {}
+  try {
+    return group === undefined ? null : decodeURIComponent(group)
+  } catch {
+    return null
+  }
+}
+
 /** How bodies are protected; both nodes must have the same setting. */
 export type Protection = 'authentic' | 'secret'
 
