@@ -198,14 +198,15 @@ it('does not act under its old view after it was expelled while stopped', async 
   // By its own clock the others count as responding for at most the link timeout.
   await sleep(TIMEOUT_MS)
   group.tell(`resume ${one}`)
-  const answers = await Promise.all(
-    requests.map(async (each) => {
-      const answer = await each
-      const { leader } = (await answer.json()) as StatusResponse
-      return { status: answer.status, isOld: leader?.token === old }
-    }),
+  // If the stop was longer than the time for a request, the agent closes the connection without an answer.
+  const answers = (await Promise.allSettled(requests)).flatMap((each) =>
+    each.status === 'fulfilled' ? [each.value] : [],
   )
-  expect(answers).toEqual(requests.map(() => ({ status: 503, isOld: false })))
+  for (const answer of [...answers, await fetch(`${group.urls.get(one)}/leader`)]) {
+    // oxlint-disable-next-line no-await-in-loop -- the bodies have arrived already
+    const { leader } = (await answer.json()) as StatusResponse
+    expect({ status: answer.status, isOld: leader?.token === old }).toEqual({ status: 503, isOld: false })
+  }
   // The new leader admits it again, and it reports the end of its term once.
   const last = await group.together(two, all)
   expect(tokenIn(last)).toBeGreaterThan(next)
