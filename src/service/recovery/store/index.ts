@@ -1,4 +1,10 @@
-export { type ColumnKey, columnName, describeColumn, parseColumnName } from './column-key.ts'
+export {
+  type ColumnKey,
+  columnName,
+  describeCheckpoint,
+  describeColumn,
+  parseColumnName,
+} from './column-key.ts'
 export {
   type ColumnReader,
   columnOwner,
