@@ -20,9 +20,9 @@ const PPM = 1_000_000
 const ELECTION_ORDERS = ['succession', 'oracle', 'none'] as const
 export type ElectionOrder = (typeof ELECTION_ORDERS)[number]
 
-export function epochsOptions() {
-  const bound = z.int().min(1).max(1000).nullable().default(null)
-  const fields = z.strictObject({
+/** The lease, and how elections start. */
+function leaseFields() {
+  return {
     periodMs: millisecondsOr(DEFAULT_PERIOD_MS, 'T: time between renewals of the lease'),
     accessMs: millisecondsOr(
       DEFAULT_ACCESS_MS,
@@ -51,6 +51,13 @@ export function epochsOptions() {
       .describe(
         'which node starts an election: the nodes in the order of their ids, from the last leader on; the node that the oracle of Chockler and Malkhi chooses; or any node',
       ),
+  }
+}
+
+export function epochsOptions() {
+  const bound = z.int().min(1).max(1000).nullable().default(null)
+  const fields = z.strictObject({
+    ...leaseFields(),
     clock: z
       .enum(['own', 'none'])
       .default('own')
