@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { NodeId } from '../../../core/index.ts'
+import { rejectOnAbort } from '../../registers/connection.ts'
 import { ColumnMissingError, type ColumnStore, ColumnStoreFullError } from '../store/index.ts'
 import { type Credentials, createCredentials, type RequestSecrets } from './authentication.ts'
 import { BlockSealer, collectBlocks, cutBlocks, openBlocks, totalLength } from './blocks.ts'
@@ -186,7 +187,7 @@ export class ColumnServer {
         )
       try {
         if (admitted.upload === null) await this.#send(admitted, response, gone.signal)
-        else await this.#receive({ ...admitted, upload: admitted.upload }, request, response)
+        else await this.#receive({ ...admitted, upload: admitted.upload }, request, response, gone.signal)
       } finally {
         release()
       }
@@ -278,9 +279,10 @@ export class ColumnServer {
     { group, secrets, upload }: Admitted & { readonly upload: Upload },
     request: IncomingMessage,
     response: ServerResponse,
+    signal: AbortSignal,
   ): Promise<void> {
     const { store, gate } = group
-    assertAllowed(await gate.mayStore(upload))
+    assertAllowed(await rejectOnAbort(gate.mayStore(upload), signal))
     const writer = await store.create(upload.key)
     try {
       if (request.headers.expect !== undefined) response.writeContinue()
@@ -298,9 +300,11 @@ export class ColumnServer {
     } finally {
       await writer.abort()
     }
-    const recorded = await gate.recordStored(upload)
-    if (!recorded.ok) await store.drop(upload.key)
-    assertAllowed(recorded)
+    const recorded = gate.recordStored(upload).then(async (verdict) => {
+      if (!verdict.ok) await store.drop(upload.key)
+      return verdict
+    })
+    assertAllowed(await rejectOnAbort(recorded, signal))
     reply(response, 201, { stored: upload.size }, secrets)
   }
 
@@ -309,7 +313,7 @@ export class ColumnServer {
     response: ServerResponse,
     signal: AbortSignal,
   ): Promise<void> {
-    assertAllowed(await group.gate.mayRead(transfer))
+    assertAllowed(await rejectOnAbort(group.gate.mayRead(transfer), signal))
     const raw = await group.store.openRaw(transfer.key, signal)
     try {
       const size = `${raw.bytes}`

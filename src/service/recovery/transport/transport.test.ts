@@ -404,6 +404,24 @@ describe('the transport under failures', () => {
     await until(() => server.load.running === 0)
   })
 
+  it('does not wait for the protocol when it is closed', async () => {
+    let asked = 0
+    const never = (): Promise<Verdict> => {
+      asked += 1
+      return new Promise(() => {})
+    }
+    const { server } = await startNode({}, { mayStore: never, mayRead: never })
+    const client = createClient(server.address.port)
+    const calls = [
+      client.put('b', outgoing(columnBytes(keyFor()))),
+      client.get('b', { group: GROUP, token: TOKEN, key: keyFor() }),
+    ].map((call) => expect(call).rejects.toMatchObject({ name: 'TransferFailedError' }))
+    await until(() => asked === 2)
+    await server.close()
+    await Promise.all(calls)
+    expect(server.load.running).toBe(0)
+  })
+
   it('gives up a node that does not answer', async () => {
     const client = createClient(await silentPort(), { idleMs: 50 })
     await expect(client.put('b', outgoing(columnBytes(keyFor())))).rejects.toMatchObject({
