@@ -4,6 +4,7 @@
  */
 import type { Assignment, ManagerOutput } from '../../../recovery/manager/types.ts'
 import { compareAssignments } from '../../../recovery/manager/types.ts'
+import type { Checkpoints, UploadProblem } from '../checkpoints/index.ts'
 import type { EncodedContent } from '../jobs/content.ts'
 import {
   CheckpointAbortedError,
@@ -12,7 +13,7 @@ import {
   JobFencedError,
 } from '../jobs/errors.ts'
 import { pause } from './pause.ts'
-import type { Columns, ManagerPort, StoreProblem } from './ports.ts'
+import type { ManagerPort } from './ports.ts'
 
 type Output<T extends ManagerOutput['type']> = Extract<ManagerOutput, { readonly type: T }>
 
@@ -23,21 +24,23 @@ type Attempt = {
   readonly epoch: number
   readonly content: EncodedContent
   readonly abort: AbortController
-  problems: readonly StoreProblem[]
+  problems: readonly UploadProblem[]
   resolve(): void
   reject(error: Error): void
 }
 
 /** The attempt failed, and another may succeed. */
 class AttemptFailedError extends Error {
-  readonly problems: readonly StoreProblem[]
+  readonly problems: readonly UploadProblem[]
 
-  constructor(reason: string, problems: readonly StoreProblem[]) {
+  constructor(reason: string, problems: readonly UploadProblem[]) {
     super(reason)
     this.problems = problems
   }
 }
 
+/** How the store of a node says that it is full. */
+const FULL = /no space left/
 /** Between two attempts. */
 const LEAST_PAUSE_MS = 50
 const MOST_PAUSE_MS = 1000
@@ -46,13 +49,13 @@ const MAX_FAILING_MS = 15_000
 
 export class CheckpointWriter {
   readonly #manager: ManagerPort
-  readonly #columns: Columns
+  readonly #checkpoints: Checkpoints
   /** By job: one at a time. */
   readonly #attempts = new Map<string, Attempt>()
 
-  constructor(manager: ManagerPort, columns: Columns) {
+  constructor(manager: ManagerPort, checkpoints: Checkpoints) {
     this.#manager = manager
-    this.#columns = columns
+    this.#checkpoints = checkpoints
   }
 
   /** Resolves when the content is committed. Rejects with a coded error. */
@@ -87,17 +90,21 @@ export class CheckpointWriter {
 
   handleUpload({ id, code, holders, bytes, digest }: Output<'upload'>): void {
     const attempt = this.#attempts.get(id.job)
-    const isCurrent = attempt !== undefined && attempt.epoch === id.epoch && attempt.content.digest === digest
-    const { chunks } = isCurrent ? attempt.content : { chunks: [] }
-    const signal = isCurrent ? attempt.abort.signal : AbortSignal.abort(new Error('aborted'))
-    const storing = this.#columns.store({ id, code, holders, bytes, digest, chunks }, id.token, signal)
+    if (attempt?.epoch !== id.epoch || attempt.content.digest !== digest) {
+      // The call was aborted before the manager answered.
+      void this.#manager.command({ do: 'uploaded', id, columns: [], problems: ['aborted'] })
+      return
+    }
+    const { content, abort } = attempt
+    const plan = { id, code, holders, bytes, digest }
+    const uploading = this.#checkpoints.upload(plan, () => content.chunks, { signal: abort.signal })
     const report = async (): Promise<void> => {
-      const { columns, problems } = await storing.catch((error: Error) => ({
+      const { columns, problems } = await uploading.catch((error: Error) => ({
         columns: [],
-        problems: [{ node: '', message: error.message, isFull: false }],
+        problems: [{ node: '', column: 0, problem: error.message }],
       }))
-      if (isCurrent) attempt.problems = problems
-      const texts = problems.map(({ message }) => message)
+      attempt.problems = problems
+      const texts = problems.map(({ node, problem }) => `${node}: ${problem}`)
       await this.#manager.command({ do: 'uploaded', id, columns, problems: texts })
     }
     void report()
@@ -167,9 +174,9 @@ export class CheckpointWriter {
 }
 
 function throwIfFull(job: string, epoch: number, { problems }: AttemptFailedError): void {
-  const full = problems.filter(({ isFull }) => isFull)
+  const full = problems.filter(({ problem }) => FULL.test(problem))
   if (full.length > 0)
-    throw new CheckpointDiskFullError(job, epoch, full.map(({ message }) => message).join('; '))
+    throw new CheckpointDiskFullError(job, epoch, full.map(({ problem }) => problem).join('; '))
 }
 
 function isSame(a: Assignment, b: Assignment): boolean {

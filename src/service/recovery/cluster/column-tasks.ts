@@ -1,7 +1,8 @@
 /** Work on columns that no job waits for: encoding again for other members, repairs, and deletion. */
-import type { ManagerOutput } from '../../../recovery/manager/types.ts'
+import type { Commit, ManagerOutput } from '../../../recovery/manager/types.ts'
+import type { BadColumn, Checkpoints } from '../checkpoints/index.ts'
 import { pause } from './pause.ts'
-import type { Columns, ManagerPort } from './ports.ts'
+import type { ManagerPort } from './ports.ts'
 
 type Output<T extends ManagerOutput['type']> = Extract<ManagerOutput, { readonly type: T }>
 
@@ -9,57 +10,53 @@ type Output<T extends ManagerOutput['type']> = Extract<ManagerOutput, { readonly
 const TRIES = 5
 const PAUSE_MS = 300
 
+export type ColumnTasksOptions = {
+  readonly manager: ManagerPort
+  readonly checkpoints: Checkpoints
+  readonly signal: AbortSignal
+  warn(what: string, detail: string): void
+  /** Columns that were found missing or damaged while others were read. */
+  suspect(commit: Commit, bad: readonly BadColumn[]): void
+}
+
 export class ColumnTasks {
-  readonly #manager: ManagerPort
-  readonly #columns: Columns
-  readonly #warn: (what: string, detail: string) => void
-  readonly #signal: AbortSignal
+  readonly #options: ColumnTasksOptions
   readonly #running = new Set<Promise<void>>()
 
-  constructor(
-    manager: ManagerPort,
-    columns: Columns,
-    warn: (what: string, detail: string) => void,
-    signal: AbortSignal,
-  ) {
-    this.#manager = manager
-    this.#columns = columns
-    this.#warn = warn
-    this.#signal = signal
+  constructor(options: ColumnTasksOptions) {
+    this.#options = options
   }
 
   drop({ job, keep }: Output<'drop'>): void {
+    const { checkpoints, warn } = this.#options
     this.#run(async () => {
-      await this.#columns.drop(job, keep).catch((error: Error) => this.#warn('columns', error.message))
+      await checkpoints.drop(job, keep).catch((error: Error) => warn('columns', error.message))
     })
   }
 
   reencode({ commit, sources, id, code, holders }: Output<'reencode'>): void {
-    const { bytes, digest } = commit
+    const { checkpoints, manager, signal, suspect } = this.#options
     this.#run(async () => {
       const stored = await this.#retry(`encode job "${id.job}" again`, async () => {
-        const content = await this.#columns.restore(commit, sources, id.token, this.#signal)
-        const request = { id, code, holders, bytes, digest, chunks: [content] }
-        const { columns, problems } = await this.#columns.store(request, id.token, this.#signal)
-        if (columns.length <= code.data) throw new Error(problems.map(({ message }) => message).join('; '))
-        return { columns, problems: problems.map(({ message }) => message) }
+        const plan = { id, code, holders }
+        const { columns, problems, bad } = await checkpoints.reencode(commit, sources, plan, { signal })
+        suspect(commit, bad)
+        const texts = problems.map(({ node, problem }) => `${node}: ${problem}`)
+        if (columns.length <= code.data) throw new Error(texts.join('; '))
+        return { columns, problems: texts }
       })
-      await this.#manager.command({ do: 'uploaded', id, ...(stored ?? { columns: [], problems: [] }) })
+      await manager.command({ do: 'uploaded', id, ...(stored ?? { columns: [], problems: [] }) })
     })
   }
 
+  /** The pipeline tells the protocol that the column is there. */
   repair({ commit, column, sources }: Output<'repair'>): void {
-    const { id, code, bytes, digest } = commit
+    const { checkpoints, signal, suspect } = this.#options
     this.#run(async () => {
-      const isRepaired = await this.#retry(`repair column ${column} of job "${id.job}"`, async () => {
-        const token = this.#manager.look().token ?? id.token
-        await this.#columns.repair(commit, column, sources, token, this.#signal)
-        return true
-      })
-      if (isRepaired !== true) return
-      const refusal = await this.#manager.command({ do: 'held', id, column, code, bytes, digest })
-      if (refusal !== null)
-        this.#warn('columns', `column ${column} of job "${id.job}" is not needed: ${refusal}`)
+      const bad = await this.#retry(`repair column ${column} of job "${commit.id.job}"`, () =>
+        checkpoints.repair(commit, column, sources, { signal }),
+      )
+      if (bad !== null) suspect(commit, bad)
     })
   }
 
@@ -75,21 +72,22 @@ export class ColumnTasks {
 
   /** Null if it did not succeed. */
   async #retry<T>(what: string, task: () => Promise<T>): Promise<T | null> {
-    const { token } = this.#manager.look()
+    const { manager, signal, warn } = this.#options
+    const { token } = manager.look()
     for (let tries = 1; ; tries++) {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         return await task()
       } catch (error) {
-        const isOver = this.#signal.aborted || this.#manager.look().token !== token
+        const isOver = signal.aborted || manager.look().token !== token
         if (isOver) return null
         if (tries === TRIES) {
-          this.#warn('columns', `cannot ${what}: ${(error as Error).message}`)
+          warn('columns', `cannot ${what}: ${(error as Error).message}`)
           return null
         }
       }
       // oxlint-disable-next-line no-await-in-loop -- as above
-      await pause(PAUSE_MS * tries, this.#signal).catch(() => {})
+      await pause(PAUSE_MS * tries, signal).catch(() => {})
     }
   }
 }

@@ -3,8 +3,9 @@
  * so all effects are deferred.
  */
 import { randomBytes } from 'node:crypto'
-import type { Assignment, ManagerOutput } from '../../../recovery/manager/types.ts'
+import type { Assignment, Commit, ManagerOutput } from '../../../recovery/manager/types.ts'
 import { compareAssignments } from '../../../recovery/manager/types.ts'
+import { type BadColumn, type Checkpoints, UnrestorableError } from '../checkpoints/index.ts'
 import { encodeContent, type JobDefinition, type JobProgress, type NumberedOutput } from '../jobs/content.ts'
 import { JobExistsError, JobFencedError, JobRefusedError } from '../jobs/errors.ts'
 import { type Execute, JobRun, type RunEnd } from '../jobs/run.ts'
@@ -13,7 +14,7 @@ import type { Acceptance } from '../sink/index.ts'
 import { CheckpointWriter } from './checkpoint-writer.ts'
 import { ColumnTasks } from './column-tasks.ts'
 import { pause } from './pause.ts'
-import { type Columns, type ManagerPort, UnrestorableError } from './ports.ts'
+import type { ManagerPort } from './ports.ts'
 
 type Output<T extends ManagerOutput['type']> = Extract<ManagerOutput, { readonly type: T }>
 
@@ -23,6 +24,8 @@ export type HostEvents = {
   step(step: number, token: number): void
   progressed(job: string, progress: JobProgress): void
   log(job: string, text: string): void
+  /** Columns were found missing or damaged. */
+  suspect(commit: Commit, bad: readonly BadColumn[]): void
   warn(what: string, detail: string): void
 }
 
@@ -51,7 +54,7 @@ export type Delivery = {
 
 export type HostOptions = {
   readonly manager: ManagerPort
-  readonly columns: Columns
+  readonly checkpoints: Checkpoints
   readonly delivery: Delivery
   readonly execute: Execute
   readonly events: HostEvents
@@ -77,10 +80,11 @@ export class Host {
   readonly #closing = new AbortController()
 
   constructor(options: HostOptions) {
-    const { manager, columns, events } = options
+    const { manager, checkpoints, events } = options
+    const { warn, suspect } = events
     this.#options = options
-    this.#writer = new CheckpointWriter(manager, columns)
-    this.#tasks = new ColumnTasks(manager, columns, events.warn, this.#closing.signal)
+    this.#writer = new CheckpointWriter(manager, checkpoints)
+    this.#tasks = new ColumnTasks({ manager, checkpoints, signal: this.#closing.signal, warn, suspect })
   }
 
   /** May be called within a step of the protocol. */
@@ -207,12 +211,15 @@ export class Host {
   #start(start: Output<'start'>): void {
     const { job, assignment, token, commit, sources } = start
     this.#runs.get(job)?.run.stop('it was assigned again')
-    const { manager, columns, execute, events, maxCheckpointBytes } = this.#options
-    const present = (): number => manager.look().token ?? token
+    const { checkpoints, execute, events, maxCheckpointBytes } = this.#options
     const run = new JobRun(
       { job, token, maxCheckpointBytes },
       {
-        restore: (signal) => columns.restore(commit, sources, present(), signal),
+        restore: async (signal) => {
+          const { payload, bad } = await checkpoints.restore(commit, sources, { signal })
+          events.suspect(commit, bad)
+          return payload
+        },
         execute,
         store: (content, signal) => this.#writer.store(job, assignment, content, signal),
         release: (output, submission, signal) => this.#release({ job, submission, token }, output, signal),
@@ -248,8 +255,9 @@ export class Host {
         break
       case 'unrestorable': {
         events.warn('restore', `job "${job}": ${(end.error as Error).message}`)
-        const bad = end.error instanceof UnrestorableError ? end.error.bad : []
-        // Nothing is known to be bad, so the next try needs a reason to succeed: time.
+        const found = end.error instanceof UnrestorableError ? end.error.bad : []
+        // The column of a node that does not answer may be good.
+        const bad = found.filter(({ isLost }) => isLost).map(({ node, column }) => ({ node, column }))
         if (bad.length === 0) await pause(RETRY_MS, this.#closing.signal).catch(() => {})
         await manager.command({ do: 'unrestorable', job, assignment, id: commit.id, bad })
         break

@@ -1,0 +1,250 @@
+/** `openCluster`: starts the protocol, the data transport and the stores of a node, and connects them. */
+import { join } from 'node:path'
+import type { NodeId } from '../../../core/index.ts'
+import type { ManagerOutput } from '../../../recovery/manager/types.ts'
+import { InvalidOptionsError } from '../../node/index.ts'
+import { showAddress } from '../../runtime/index.ts'
+import { Checkpoints } from '../checkpoints/index.ts'
+import { ReplicatedSink } from '../sink/index.ts'
+import { type ColumnStore, openDiskStore } from '../store/index.ts'
+import { ColumnClient, ColumnServer } from '../transport/index.ts'
+import { Cluster } from './cluster.ts'
+import { ColumnCare } from './column-care.ts'
+import { DataPort } from './data-port.ts'
+import { JobFunctions } from './functions.ts'
+import { Host } from './host.ts'
+import { type ManagerLink, openManagerLink } from './manager-link.ts'
+import { type ClusterOptions, type ClusterSettings, clusterSettings } from './options.ts'
+import { Watch } from './watch.ts'
+
+/** What a cluster is made of. */
+export type ClusterParts = {
+  readonly settings: ClusterSettings
+  readonly manager: ManagerLink
+  readonly host: Host
+  readonly functions: JobFunctions
+  readonly outputs: ReplicatedSink
+  readonly watch: Watch
+  /** Aborted when the node closes. */
+  readonly signal: AbortSignal
+  /** Sends a request to another node. */
+  call(node: NodeId, body: Uint8Array, signal: AbortSignal): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+/**
+ * Opens a node of a cluster. Resolves when the node listens and takes part. It runs jobs once it is in a view with a
+ * majority of all nodes. Rejects with InvalidOptionsError. `signal` aborts opening, and later closes the node.
+ */
+export async function openCluster(options: ClusterOptions): Promise<Cluster> {
+  const settings = clusterSettings(options)
+  const { signal } = options
+  signal?.throwIfAborted()
+  const opening = new Opening(settings)
+  const cluster = await opening.open().catch(async (error: unknown) => {
+    await opening.close()
+    throw error
+  })
+  if (signal === undefined) return cluster
+  signal.addEventListener('abort', () => void cluster.close(), { once: true })
+  if (signal.aborted) {
+    await cluster.close()
+    signal.throwIfAborted()
+  }
+  return cluster
+}
+
+class Opening {
+  readonly #settings: ClusterSettings
+  readonly #watch = new Watch()
+  readonly #closing = new AbortController()
+  /** How to close what is open, in the order of opening. */
+  readonly #opened: (() => Promise<void> | void)[] = []
+  /** Outputs of the protocol before there is a host. */
+  #early: ManagerOutput[] = []
+  #host: Host | null = null
+  #cluster: Cluster | null = null
+
+  constructor(settings: ClusterSettings) {
+    this.#settings = settings
+  }
+
+  async open(): Promise<Cluster> {
+    const { election, slots } = this.#settings
+    const { id: self, group, nodes, data } = election
+    const store = await this.#openStore()
+    const client = this.#openClient()
+    const server = await this.#listen()
+    const token = (): number => manager.look().token ?? 0
+    const call: ClusterParts['call'] = (node, body, signal) =>
+      client.call(node, { group, token: token() }, body, signal)
+    const peers = {
+      call: (node: NodeId, body: Uint8Array, signal?: AbortSignal) =>
+        call(node, body, signal ?? this.#closing.signal),
+    }
+    const outputs = await ReplicatedSink.open({ self, nodes, folder: join(data, 'outputs'), peers })
+    this.#opened.push(() => outputs.close())
+    const { manager, failed } = await this.#openManager()
+    const port = new DataPort({
+      nodes,
+      manager,
+      store,
+      outputs,
+      progressOf: (job) => this.#host?.progressOf(job) ?? null,
+      waitUntil: async (isSo, ms) => {
+        await this.#watch.until(isSo, AbortSignal.timeout(ms)).catch(() => {})
+      },
+      warn: this.#warn,
+    })
+    const recordStored = port.recordStored.bind(port)
+    const checkpoints = new Checkpoints({ self, group, store, client, getToken: token, recordStored })
+    const care = new ColumnCare({ self, store, port, call, signal: this.#closing.signal, warn: this.#warn })
+    const functions = this.#createFunctions()
+    const host = this.#createHost({ manager, checkpoints, functions, outputs, care })
+    const answer = port.answer.bind(port)
+    this.#opened.push(server.serve(group, { store, gate: port, answer }))
+    const { signal } = this.#closing
+    const watch = this.#watch
+    const close = (): Promise<void> => this.close()
+    const settings = this.#settings
+    const parts = { settings, manager, host, functions, outputs, watch, signal, call, close }
+    const cluster = new Cluster(parts, failed)
+    this.#cluster = cluster
+    this.#host = host
+    for (const output of this.#early) host.receive(output)
+    this.#early = []
+    this.#followViews(cluster, outputs)
+    await manager.command({ do: 'slots', slots })
+    care.scrubEvery(settings.scrubIntervalMs)
+    return cluster
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('this node is closed'))
+    this.#watch.close()
+    for (const close of this.#opened.splice(0).reverse()) {
+      // oxlint-disable-next-line no-await-in-loop -- a part may use those that were opened before it
+      await close()
+    }
+  }
+
+  readonly #warn = (what: string, detail: string): void => {
+    this.#cluster?.emit('warning', { what, detail })
+  }
+
+  async #openStore(): Promise<ColumnStore> {
+    const { store: given, election } = this.#settings
+    if (given !== null) return given
+    const store = await openDiskStore({ folder: join(election.data, 'columns') })
+    this.#opened.push(() => store.close())
+    return store
+  }
+
+  #openClient(): ColumnClient {
+    const { id: self, keys, secrecy, peers } = this.#settings.election
+    const addresses = new Map(peers.map(({ id, address }) => [id as NodeId, address]))
+    const addressOf = (node: NodeId) => addresses.get(node) ?? null
+    const client = new ColumnClient({ self, keys, isSecret: secrecy, addressOf })
+    this.#opened.push(() => client.close())
+    return client
+  }
+
+  /** At the TCP port with the number of the UDP port. */
+  async #listen(): Promise<ColumnServer> {
+    const { id: self, keys, secrecy, listen } = this.#settings.election
+    const onProblem = (error: unknown): void => this.#warn('transport', (error as Error).message)
+    try {
+      const server = await ColumnServer.listen({ self, ...listen, keys, isSecret: secrecy, onProblem })
+      this.#opened.push(() => server.close())
+      return server
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      const why = code === 'EADDRINUSE' ? 'another process uses the port' : message
+      throw new InvalidOptionsError(
+        'listen',
+        `cannot listen at ${showAddress(listen)} (TCP): ${why}; choose another`,
+      )
+    }
+  }
+
+  async #openManager(): Promise<{ readonly manager: ManagerLink; readonly failed: Promise<Error> }> {
+    let fail: (error: Error) => void = () => {}
+    const failed = new Promise<Error>((resolve) => {
+      fail = resolve
+    })
+    const manager = await openManagerLink(this.#settings.election, {
+      output: (output) => {
+        if (this.#host === null) this.#early.push(output)
+        else this.#host.receive(output)
+      },
+      stepped: () => this.#watch.notify(),
+      warn: this.#warn,
+      failed: (error) => {
+        if (!this.#closing.signal.aborted) fail(error)
+        void this.#cluster?.close()
+      },
+    })
+    this.#opened.push(() => manager.close())
+    return { manager, failed }
+  }
+
+  #createFunctions(): JobFunctions {
+    const { election, stallMs } = this.#settings
+    return new JobFunctions({
+      self: election.id,
+      stallMs,
+      stalled: (job, forMs) => {
+        this.#cluster?.setStall(job, forMs)
+        if (forMs !== null) this.#warn('stall', `the thread of job "${job}" has not answered for ${forMs} ms`)
+      },
+    })
+  }
+
+  #createHost(parts: {
+    readonly manager: ManagerLink
+    readonly checkpoints: Checkpoints
+    readonly functions: JobFunctions
+    readonly outputs: ReplicatedSink
+    readonly care: ColumnCare
+  }): Host {
+    const { manager, checkpoints, functions, outputs, care } = parts
+    const { sink, maxCheckpointBytes } = this.#settings
+    const host = new Host({
+      manager,
+      checkpoints,
+      execute: (definition, context, encoded) => functions.execute(definition, context, encoded),
+      delivery: {
+        output: (entry, signal) => (sink ?? outputs).accept(entry, signal),
+        result: (entry, signal) => outputs.acceptEncoded({ ...entry, seq: null }, signal),
+      },
+      events: {
+        changed: () => this.#cluster?.emit('jobs'),
+        step: (step, token) => this.#cluster?.emit('step', { step, token }),
+        progressed: (job, progress) => this.#cluster?.emit('progress', { job, ...progress }),
+        log: (job, text) => this.#cluster?.emit('log', { job, text }),
+        suspect: (commit, bad) => care.report(commit, bad),
+        warn: this.#warn,
+      },
+      maxCheckpointBytes,
+    })
+    this.#opened.push(() => host.close())
+    return host
+  }
+
+  /** Reports every new view, and fetches outputs that other nodes accepted while this node was away. */
+  #followViews(cluster: Cluster, outputs: ReplicatedSink): void {
+    const { signal } = this.#closing
+    let last: number | null = null
+    const follow = async (): Promise<void> => {
+      while (!signal.aborted) {
+        // oxlint-disable-next-line no-await-in-loop -- one view after the other
+        await this.#watch.until(() => cluster.view().token !== last)
+        if (signal.aborted) return
+        last = cluster.view().token
+        cluster.emit('view', cluster.view())
+        if (last !== null) void outputs.catchUp()
+      }
+    }
+    void follow()
+  }
+}
