@@ -171,7 +171,7 @@ export const recoveryDefinition = define({
     options: {
       links: ['reported', 'datagrams'],
       jobs: [1, 2, 4],
-      length: [4, 40, 10_000],
+      length: [4, 40, 300],
       every: [1, 3],
       slots: [1, 2],
       waitMs: [0, 0, 300],

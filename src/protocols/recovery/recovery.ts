@@ -55,8 +55,7 @@ export function recovery(
   const lower = omega(identity, settings.omega)
   const managing: ManagerSettings = { ...settings.manager, ...identity }
 
-  /** Memoized: worlds ask for the view at every step. */
-  let shown: { readonly state: RecoveryState; readonly view: View } | null = null
+  const show = viewer()
 
   function groupView(state: OmegaState, now: Micros): GroupView | null {
     if (!state.ok) return null
@@ -153,10 +152,7 @@ export function recovery(
       }
       return stepBelow(state, input as Input<OmegaMessage, OmegaCommand>, now)
     },
-    view(state, now) {
-      if (shown?.state !== state) shown = { state, view: viewOf(lower.view(state.omega, now), state.manager) }
-      return shown.view
-    },
+    view: (state, now) => show(lower.view(state.omega, now), state.manager),
     shift: (state) => state,
     settled(outcome, now) {
       const below = lower.settled?.(outcome, now) ?? lower.start(null, now)
@@ -183,8 +179,29 @@ function stableAs(omegaStable: OmegaStable, { manager }: RecoveryState): Recover
   return { omega: omegaStable, manager: manager.stable }
 }
 
-function viewOf(below: View, manager: ManagerState): View {
-  const { stable, step, slots } = manager
-  const { fence } = stable
-  return { ...below, detail: { ...below.detail, jobs: jobsOf(manager), fence, step, slots } }
+/** Memoized: worlds ask for the view at every step, and most steps do not change it. */
+function viewer(): (below: View, manager: ManagerState) => View {
+  let last: { readonly below: View; readonly manager: ManagerState; readonly view: View } | null = null
+  return (below, manager) => {
+    const { stable, step, slots, leader, unrecorded } = manager
+    const before = last?.manager
+    const isSameTable =
+      before !== undefined &&
+      before.stable.table === stable.table &&
+      before.unrecorded === unrecorded &&
+      before.leader?.phase === leader?.phase &&
+      before.leader?.columns === leader?.columns
+    const isSame =
+      isSameTable &&
+      last?.below === below &&
+      before.stable.fence === stable.fence &&
+      before.step === step &&
+      before.slots === slots
+    if (isSame && last !== null) return last.view
+    const jobs = isSameTable && last !== null ? (last.view.detail?.['jobs'] ?? []) : jobsOf(manager)
+    const detail = { ...below.detail, jobs, fence: stable.fence, step, slots }
+    const view = { ...below, detail }
+    last = { below, manager, view }
+    return view
+  }
 }

@@ -10,7 +10,7 @@ import {
   NEW_LEADER,
   type Put,
 } from './state.ts'
-import { compareAssignments, isSameCheckpoint, type JobRecord } from './types.ts'
+import { compareAssignments, compareCheckpoints, isSameCheckpoint, type JobRecord } from './types.ts'
 import type { Work } from './work.ts'
 
 type Body<K extends ManagerMessage['kind']> = Extract<ManagerMessage, { readonly kind: K }>
@@ -154,12 +154,21 @@ export function handleHave(work: Work, from: NodeId, { job, rank }: Body<'have'>
   if (isDecided && !put.isDecided) announce(work, job)
 }
 
+/** Members drop their older columns of the job now. */
+function pruneColumns(work: Work, { columns }: LeaderState, { record, commit }: Entry): void {
+  const isOld = ({ id }: Held): boolean =>
+    id.job === record.name && commit !== null && compareCheckpoints(id, commit.id) < 0
+  if (columns.some(({ held }) => isOld(held)))
+    work.setLeader({ columns: columns.filter(({ held }) => !isOld(held)) })
+}
+
 /** Tells all members, or one of them, that the last version of an entry is decided. */
 export function announce(work: Work, job: string, to: NodeId | null = null): void {
   const { leader } = work.state
   const entry = work.entryOf(job)
   if (leader === null || entry === null) return
   const { commit, record } = entry
+  pruneColumns(work, leader, entry)
   const sources = commit === null ? [] : sourcesOf(leader.columns, commit.id)
   const body = { kind: 'decided', token: work.token, job, rank: record.rank, sources } as const
   if (to === null) work.sendMembers(body)

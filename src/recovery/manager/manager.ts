@@ -80,13 +80,21 @@ export function stepManager(
 ): ManagerStep {
   const work = new Work(settings, state, links, now)
   handleInput(work, input)
+  let managed = state
   for (;;) {
     const body = work.loopback.shift()
     if (body !== undefined) {
       handleMessage(work, settings.self, body)
       continue
     }
-    if (work.state.leader !== null) manageJobs(work)
+    const { leader, view, stable, unrecorded } = work.state
+    const isManaged =
+      leader === managed.leader &&
+      view === managed.view &&
+      stable.table === managed.stable.table &&
+      unrecorded === managed.unrecorded
+    managed = work.state
+    if (!isManaged) manageJobs(work)
     if (work.loopback.length === 0) break
   }
   return { state: work.state, effects: work.effects }

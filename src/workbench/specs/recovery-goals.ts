@@ -5,7 +5,7 @@ import {
   type JobId,
   type JobsMemory,
   jobsFold,
-  jobsShown,
+  newlyLost,
 } from './memory/jobs.ts'
 import type { Goal } from './spec.ts'
 
@@ -47,13 +47,7 @@ export const jobLost: Goal<JobsMemory> = {
   name: 'job-lost',
   title: 'the leader reports a job as lost',
   fold: jobsFold,
-  reached({ nodes }, seen) {
-    if (seen.type !== 'view' || seen.view.role !== 'leader') return false
-    const isLost = (name: string): boolean =>
-      nodes.some((node) => jobsShown(node).some((job) => job.name === name && job.status === 'lost'))
-    const shown = jobsShown({ node: seen.node, view: seen.view, since: 0 })
-    return shown.some(({ name, status }) => status === 'lost' && !isLost(name))
-  },
+  reached: (memory, seen) => seen.type === 'view' && newlyLost(memory, seen).length > 0,
 }
 
 export const columnRepaired: Goal<JobsMemory> = {

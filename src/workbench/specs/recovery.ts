@@ -57,8 +57,8 @@ export const checkpointsSurvive: Spec<JobsMemory> = {
   judge(memory, seen) {
     if (seen.type !== 'view') return judged(memory.survival, isOutput(seen, ['start']))
     const shown = memory.nodes.find(({ node }) => node === seen.node)
-    if (shown === undefined || shown.view.role !== 'leader' || !isInQuorum(shown)) return 'not concerned'
-    const lost = jobsShown(shown).filter(({ status }) => status === 'lost')
+    if (shown === undefined || memory.lost.length === 0) return 'not concerned'
+    const lost = jobsShown(shown).filter(({ name }) => memory.lost.includes(name))
     for (const { name, commit } of lost) {
       if (commit === null) continue
       const members = membersOf(shown)
@@ -73,7 +73,7 @@ export const checkpointsSurvive: Spec<JobsMemory> = {
           violated: `${name} is reported lost, but ${stored.length - left} of ${stored.length} holders are gone, and ${tolerated} may be`,
         }
     }
-    return lost.length === 0 ? 'not concerned' : 'held'
+    return 'held'
   },
 }
 

@@ -103,7 +103,7 @@ export class Host {
   }
 
   scheduleWork(job: string): void {
-    this.setTimer(WORK + job, 2, 30)
+    this.setTimer(WORK + job, 5, 60)
   }
 
   scheduleRestore(no: number): void {

@@ -69,6 +69,8 @@ export type ShownNode = {
 export type JobsMemory = {
   readonly nodes: readonly ShownNode[]
   readonly jobs: readonly JobMemory[]
+  /** Jobs that the leader of a view has reported as lost with the last observation. */
+  readonly lost: readonly string[]
   /** Problems with the last observation. */
   readonly owner: string | null
   readonly survival: string | null
@@ -115,13 +117,21 @@ const NEW_JOB = {
 type Problems = { owner: string | null; survival: string | null; content: string | null }
 
 export const jobsFold: Fold<JobsMemory> = {
-  begin: () => ({ nodes: [], jobs: [], owner: null, survival: null, content: null }),
+  begin: () => ({ nodes: [], jobs: [], lost: [], owner: null, survival: null, content: null }),
   next(memory, seen) {
     const problems: Problems = { owner: null, survival: null, content: null }
     const next = follow(memory, seen, problems)
-    if (next === memory && memory.owner === null && memory.survival === null && memory.content === null)
+    const lost = seen.type === 'view' ? newlyLost(memory, seen) : NONE
+    if (
+      next === memory &&
+      lost === NONE &&
+      memory.lost.length === 0 &&
+      memory.owner === null &&
+      memory.survival === null &&
+      memory.content === null
+    )
       if (problems.owner === null && problems.survival === null && problems.content === null) return memory
-    return { ...next, ...problems }
+    return { ...next, ...problems, lost }
   },
 }
 
@@ -168,6 +178,23 @@ function followView(memory: JobsMemory, seen: Observation & { readonly type: 'vi
     runs: job.runs.map((run) => (isWrong(run) ? { ...run, isStopped: false } : run)),
   }))
   return { ...memory, nodes, jobs }
+}
+
+const NONE: readonly string[] = []
+
+/** A leader that takes over a table shows jobs as lost before it has looked for their columns itself. */
+export function newlyLost(
+  { nodes }: JobsMemory,
+  seen: Observation & { readonly type: 'view' },
+): readonly string[] {
+  const { view, node } = seen
+  const before = nodes.find((each) => each.node === node)
+  if (view.role !== 'leader' || before === undefined || before.view.token !== view.token) return NONE
+  const was = jobsShown(before)
+  const lost = jobsShown({ node, view, since: 0 }).filter(
+    ({ name, status }) => status === 'lost' && was.some((job) => job.name === name && job.status !== 'lost'),
+  )
+  return lost.length === 0 ? NONE : lost.map(({ name }) => name)
 }
 
 function update(memory: JobsMemory, name: string, change: (job: JobMemory) => JobMemory): JobsMemory {
