@@ -13,6 +13,8 @@ export type JobState = {
   readonly reason: string
   /** The newest committed checkpoint; 0 is the definition. Null before it is stored. */
   readonly epoch: number | null
+  /** The nodes that hold the columns of that checkpoint, by column; null where none is known to have it. */
+  readonly holders: readonly (string | null)[]
   /** Nodes that may still be lost without losing that checkpoint, as the leader knows; null elsewhere. */
   readonly tolerated: number | null
   readonly progress: JobProgress | null
