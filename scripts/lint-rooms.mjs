@@ -89,9 +89,15 @@ ROOMS.cli = Object.keys(ROOMS)
 const PURE = ['core', 'links', 'protocols', 'recovery/codes', 'workbench/']
 /** Import paths of a room whose last name is also the name of another folder. */
 const PATHS = {
-  'service/recovery': ['store/**', 'transport/**', 'checkpoints/**', 'jobs/**', '*.ts'].map(
-    (inside) => `**/recovery/${inside}`,
-  ),
+  'service/recovery': [
+    'store/**',
+    'transport/**',
+    'checkpoints/**',
+    'jobs/**',
+    'cluster/**',
+    'sink/**',
+    '*.ts',
+  ].map((inside) => `**/recovery/${inside}`),
 }
 const pathsOf = (room) => PATHS[room] ?? [`**/${room.split('/').at(-1)}/**`]
 const isPure = (room) => PURE.some((pure) => room.startsWith(pure))

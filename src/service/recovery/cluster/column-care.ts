@@ -51,6 +51,7 @@ export class ColumnCare {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one pass after the other
         await pause(intervalMs, signal)
+        // oxlint-disable-next-line no-await-in-loop -- one column after the other
         for await (const { key, problem } of scrub(store, signal)) {
           const { id, column, digest } = key
           if (problem !== null) await port.check({ id, column, digest })
