@@ -3,9 +3,13 @@ import { epochsHosting } from './epochs/hosting.ts'
 import type { Hosting } from './hosting.ts'
 import { localLeaderHosting } from './local-leader/hosting.ts'
 import { omegaHosting } from './omega/hosting.ts'
+import { recoveryHosting } from './recovery/hosting.ts'
 
 const hostings = new Map<string, Hosting>(
-  [localLeaderHosting, omegaHosting, epochsHosting].map((hosting) => [hosting.name, hosting]),
+  [localLeaderHosting, omegaHosting, epochsHosting, recoveryHosting].map((hosting) => [
+    hosting.name,
+    hosting,
+  ]),
 )
 
 /** The protocol that real processes run by default. */

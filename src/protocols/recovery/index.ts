@@ -20,12 +20,12 @@ import {
 import { MANAGER_KINDS } from '../../recovery/manager/index.ts'
 import { hostShowing } from '../host.ts'
 import { LONGEST_LAPSE } from '../omega/omega.ts'
-import { RULES } from '../omega/rules.ts'
 import { commands } from './commands.ts'
-import { MISREADINGS, rulesWith } from './defects.ts'
+import { MISREADINGS } from './defects.ts'
 import { modelled } from './model/modelled.ts'
 import { MODEL_KINDS } from './model/state.ts'
-import { type RecoverySettings, recovery } from './recovery.ts'
+import { recovery } from './recovery.ts'
+import { settingsOf } from './settings.ts'
 
 function options(nodes: readonly NodeId[]) {
   return z
@@ -68,16 +68,6 @@ function options(nodes: readonly NodeId[]) {
 }
 
 type Options = z.infer<ReturnType<typeof options>>
-
-export function settingsOf(
-  chosen: Pick<Options, 'weights' | 'waitMs' | 'stopMs' | 'misreading'>,
-): RecoverySettings {
-  const { weights, waitMs, stopMs, misreading } = chosen
-  return {
-    omega: { quorum: 'static', tie: false, reinit: 'quorum', filter: true, weights, rules: RULES },
-    manager: { waitMs, stopMs, rules: rulesWith(misreading) },
-  }
-}
 
 const SEEN_BY_LINKS = ['crash', 'partition', 'cut', 'cutOneWay', 'graph'] as const
 const SEEN_BY_PINGS = ['pause', 'suspend', 'slow', 'loss', 'duplicate'] as const

@@ -146,6 +146,11 @@ export class Work {
   }
 }
 
+/** As it fits into a message: printable ASCII that JSON does not escape. */
 export function shortened(reason: string): string {
-  return reason.length <= LONGEST_REASON ? reason : `${reason.slice(0, LONGEST_REASON - 3)}...`
+  const plain = reason
+    .replaceAll('"', "'")
+    .replaceAll('\\', '/')
+    .replaceAll(/[^ -~]/g, '?')
+  return plain.length <= LONGEST_REASON ? plain : `${plain.slice(0, LONGEST_REASON - 3)}...`
 }

@@ -1,6 +1,7 @@
 /** What fault recovery promises about jobs and their checkpoints. */
 import type { NodeId } from '../../core/index.ts'
-import type { Observation } from '../trace/index.ts'
+import type { Connected, Observation } from '../trace/index.ts'
+import { areAllLinked, graphOf } from './memory/graphs.ts'
 import {
   goodColumns,
   isInQuorum,
@@ -92,7 +93,8 @@ export const jobsResume: Spec<JobsMemory> = {
     let concerned = false
     for (const leader of memory.nodes) {
       const isLeading = leader.view.role === 'leader' && isInQuorum(leader)
-      if (!isLeading || seen.at - leader.since < UNCHANGED || !isAgreed(memory, leader)) continue
+      if (!isLeading || seen.at - leader.since < UNCHANGED || !isAgreed(memory, leader, seen.connected))
+        continue
       for (const job of jobsShown(leader)) {
         concerned = true
         const problem = findProblem(memory, leader, job)
@@ -103,11 +105,12 @@ export const jobsResume: Spec<JobsMemory> = {
   },
 }
 
-/** Whether all members of the view are in it. */
-function isAgreed({ nodes }: JobsMemory, leader: ShownNode): boolean {
-  return membersOf(leader).every((member) =>
-    nodes.some(({ node, view }) => node === member && view.token === leader.view.token),
-  )
+/** Whether all members of the view are in it, and linked with each other: otherwise the next view is due first. */
+function isAgreed({ nodes }: JobsMemory, leader: ShownNode, connected: Connected): boolean {
+  const members = membersOf(leader)
+  const isIn = (member: NodeId): boolean =>
+    nodes.some(({ node, view }) => node === member && view.token === leader.view.token)
+  return members.every(isIn) && areAllLinked(graphOf(members, connected), members)
 }
 
 function findProblem(memory: JobsMemory, leader: ShownNode, job: ShownJob): string | null {
