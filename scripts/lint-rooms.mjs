@@ -5,8 +5,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 const ROOMS = {
   core: [],
   links: ['core'],
-  protocols: ['core', 'links'],
+  protocols: ['core', 'links', 'recovery/manager'],
   'recovery/codes': ['core'],
+  'recovery/manager': ['core'],
   'workbench/trace': ['core'],
   'workbench/specs': ['core', 'workbench/trace'],
   'workbench/scenario': ['core', 'workbench/trace', 'workbench/specs'],
@@ -86,7 +87,7 @@ const ROOMS = {
   ],
 }
 ROOMS.cli = Object.keys(ROOMS)
-const PURE = ['core', 'links', 'protocols', 'recovery/codes', 'workbench/']
+const PURE = ['core', 'links', 'protocols', 'recovery/codes', 'recovery/manager', 'workbench/']
 /** Import paths of a room whose last name is also the name of another folder. */
 const PATHS = {
   'service/recovery': [
@@ -99,7 +100,11 @@ const PATHS = {
     '*.ts',
   ].map((inside) => `**/recovery/${inside}`),
 }
-const pathsOf = (room) => PATHS[room] ?? [`**/${room.split('/').at(-1)}/**`]
+/** Rooms of one area import each other by the last name; rooms of different areas by the whole path. */
+function pathsOf(from, room) {
+  const isNear = from.split('/')[0] === room.split('/')[0]
+  return isNear ? (PATHS[room] ?? [`**/${room.split('/').at(-1)}/**`]) : [`**/${room}/**`]
+}
 const isPure = (room) => PURE.some((pure) => room.startsWith(pure))
 
 const file = new URL('../.oxlintrc.json', import.meta.url)
@@ -111,7 +116,7 @@ config.overrides = Object.entries(ROOMS).map(([room, allowed]) => {
       ? []
       : [
           {
-            group: forbidden.flatMap(pathsOf),
+            group: forbidden.flatMap((other) => pathsOf(room, other)),
             message: `${room} may not import from there: see scripts/lint-rooms.mjs`,
           },
         ]),

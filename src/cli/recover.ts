@@ -111,7 +111,8 @@ function repair(
 /** Finds the recovery of the protocol that wrote the data; of the default protocol if that is unclear. */
 function findRecovery(stable: Plain) {
   const all = hostedNames('peers').flatMap((name) => peerHosting(name).recovery ?? [])
-  const own = all.find(({ isOwn }) => isOwn(stable)) ?? all[0]
+  // A protocol above another one contains the data of that one, and comes after it.
+  const own = all.findLast(({ isOwn }) => isOwn(stable)) ?? all[0]
   return present(own, 'recovery')
 }
 

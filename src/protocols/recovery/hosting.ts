@@ -1,12 +1,12 @@
 /** What real nodes need to run the protocol. */
-import type { NodeId, PlainObject } from '../../core/index.ts'
+import type { NodeId, Plain, PlainObject } from '../../core/index.ts'
 import { defectProblems } from '../defect-option.ts'
 import type { Asked, Chosen, PeerHosting, Problem } from '../hosting.ts'
 import { omegaForensics } from '../omega/forensics.ts'
 import { omegaHosting } from '../omega/hosting.ts'
 import { findBrokenTimes, profileOptions } from '../omega/profiles.ts'
 import { type RecoveryOptions, recoveryGroup, recoveryInsight } from './group.ts'
-import { findRecoveryFault, lengthOfIds, MOST_NODES } from './wire.ts'
+import { checkedManagerStable, findRecoveryFault, lengthOfIds, MOST_NODES } from './wire.ts'
 
 /** Twice in a message of less than 1300 bytes: the holders of a checkpoint, and the nodes that declined. */
 const LONGEST_IDS = 150
@@ -35,6 +35,17 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   if (problems.length > 0) return { problems }
   const times = profileOptions(profile, options)
   return { options: { ...options, ...times, links: 'datagrams', model: false } }
+}
+
+/** The data of both parts; null if it was not written by this protocol. */
+function partsOf(
+  stable: Plain,
+): { readonly layer: Plain; readonly omega: Plain; readonly manager: Plain } | null {
+  if (stable === null || typeof stable !== 'object' || !('upper' in stable)) return null
+  const { layer = null, upper = null } = stable as { readonly layer?: Plain; readonly upper?: Plain }
+  if (upper === null || typeof upper !== 'object' || !('omega' in upper) || !('manager' in upper)) return null
+  const { omega = null, manager = null } = upper as { readonly omega?: Plain; readonly manager?: Plain }
+  return { layer, omega, manager }
 }
 
 const own = (options: PlainObject): RecoveryOptions => options as unknown as RecoveryOptions
@@ -72,5 +83,18 @@ export const recoveryHosting: PeerHosting = {
   insight: (identity, options, state, now) => recoveryInsight(state, identity, own(options), now),
   modeOf: () => 'majority',
   forgetfulStable: () => null,
-  recovery: null,
+  recovery: {
+    isOwn: (stable) => partsOf(stable) !== null,
+    recover(stable, remedy) {
+      const parts = partsOf(stable)
+      if (parts === null) throw new RangeError('data: the job table is missing; remove the data of this node')
+      const { layer, omega, manager } = parts
+      checkedManagerStable(manager)
+      const mended = omegaHosting.recovery?.recover({ layer, upper: omega }, remedy) ?? null
+      if (mended === null) return null
+      const below = mended.stable as { readonly layer: Plain; readonly upper: Plain }
+      const { changes } = mended
+      return { stable: { layer: below.layer, upper: { omega: below.upper, manager } }, changes }
+    },
+  },
 }

@@ -213,6 +213,13 @@ export function checkedRecoveryStable(data: Plain): Plain {
   throw new CorruptStableDataError(field.slice(1), problem)
 }
 
+/** Jobs and columns cannot be invented: corrupt ones end a recovery of the data. */
+export function checkedManagerStable(data: Plain): void {
+  const wrong = managerStable(data)
+  if (wrong !== null)
+    throw new RangeError(`data: the job table is corrupt (${wrong}); remove the data of this node`)
+}
+
 /** The length of all ids in JSON, with a separator each. */
 export function lengthOfIds(nodes: readonly NodeId[]): number {
   return JSON.stringify(nodes).length - 1

@@ -1,22 +1,22 @@
 /** Applications of the model: each appends to its outputs, checkpoints, and releases outputs once they are committed. */
 import { type Commit, compareAssignments } from '../../../recovery/manager/index.ts'
-import { digestOf, type Host } from './host.ts'
+import { digestOf, type HostContext } from './context.ts'
 import type { App, Content } from './state.ts'
 
 const BYTES = 64
 
-function replaceApp(host: Host, app: App, next: App): void {
+function replaceApp(host: HostContext, app: App, next: App): void {
   host.set({ apps: host.state.apps.map((each) => (each === app ? next : each)) })
 }
 
-export function startApp(host: Host, app: App): void {
+export function startApp(host: HostContext, app: App): void {
   host.set({ apps: [...host.state.apps.filter(({ job }) => job !== app.job), app] })
   // The last owner may have died before it delivered them. The sink drops what it has.
   deliver(host, app.content, app.job, app.token)
   continueApp(host, app)
 }
 
-function continueApp(host: Host, app: App): void {
+function continueApp(host: HostContext, app: App): void {
   const { job, assignment, content } = app
   if (content.log.length < host.settings.length) {
     host.scheduleWork(job)
@@ -26,7 +26,7 @@ function continueApp(host: Host, app: App): void {
   host.command({ do: 'finished', job, assignment })
 }
 
-export function workOn(host: Host, job: string): void {
+export function workOn(host: HostContext, job: string): void {
   const app = host.state.apps.find((each) => each.job === job)
   if (app === undefined || app.isCheckpointing) return
   const { from, log } = app.content
@@ -50,7 +50,7 @@ export function workOn(host: Host, job: string): void {
 }
 
 /** Outputs are released only now. */
-export function handleCommitted(host: Host, { id }: Commit): void {
+export function handleCommitted(host: HostContext, { id }: Commit): void {
   const app = host.state.apps.find((each) => each.job === id.job)
   if (app === undefined || !app.isCheckpointing || id.epoch !== app.epoch + 1) return
   if (compareAssignments(app.assignment, id.assignment) !== 0) return
@@ -61,7 +61,7 @@ export function handleCommitted(host: Host, { id }: Commit): void {
   continueApp(host, next)
 }
 
-export function deliver(host: Host, { from, log }: Content, job: string, token: number): void {
+export function deliver(host: HostContext, { from, log }: Content, job: string, token: number): void {
   for (const [place, value] of log.slice(from).entries())
     host.output({ type: 'delivered', job, seq: from + place, value, token })
 }

@@ -5,7 +5,6 @@
 import {
   type Command,
   type Effect,
-  hashPlain,
   type Message,
   type Micros,
   type NodeId,
@@ -22,16 +21,17 @@ import {
   type ManagerCommand,
   type ManagerOutput,
 } from '../../../recovery/manager/index.ts'
-import { deliver, handleCommitted, workOn } from './apps.ts'
+import { handleCommitted, workOn } from './apps.ts'
+import { digestOf, type HostContext } from './context.ts'
 import { beginRestore, handleFetch, handleFetched, retryRestore } from './restores.ts'
 import type {
+  Column,
   Content,
   ModelCommand,
   ModelMessage,
   ModelOutput,
   ModelSettings,
   ModelState,
-  Write,
 } from './state.ts'
 
 const MS = 1000
@@ -49,7 +49,7 @@ type Of<T extends ManagerOutput['type']> = Extract<ManagerOutput, { readonly typ
 /** Runs a command of the host at the manager, and returns the outputs. */
 export type RunCommand = (command: ManagerCommand) => readonly ManagerOutput[]
 
-export class Host {
+export class Host implements HostContext {
   state: ModelState
   readonly settings: ModelSettings
   readonly self: NodeId
@@ -130,7 +130,7 @@ export class Host {
   handleMessage(from: NodeId, body: ModelMessage): void {
     switch (body.kind) {
       case 'copy': {
-        const no = this.#number()
+        const no = this.nextNumber()
         this.set({ writes: [...this.state.writes, { no, from, column: body.column }] })
         this.setTimer(WRITE + no, 0, 20)
         break
@@ -232,18 +232,14 @@ export class Host {
   }
 
   /** Writes one column of a committed checkpoint to the own disk. */
-  repair(write: Omit<Write, 'no'>): void {
-    this.handleMessage(this.self, { kind: 'copy', column: write.column })
-  }
-
-  #number(): number {
-    const { next } = this.state
-    this.set({ next: next + 1 })
-    return next
+  repair(column: Column): void {
+    this.handleMessage(this.self, { kind: 'copy', column })
   }
 
   nextNumber(): number {
-    return this.#number()
+    const { next } = this.state
+    this.set({ next: next + 1 })
+    return next
   }
 
   #upload({ id, code, holders }: Of<'upload'>): void {
@@ -314,18 +310,10 @@ export class Host {
     this.set({ disk: this.state.disk.filter(({ isGood }) => isGood) })
     for (const { id, column } of bad) this.command({ do: 'lost', id, column, problem: 'checksum mismatch' })
   }
-
-  deliver(content: Content, job: string, token: number): void {
-    deliver(this, content, job, token)
-  }
 }
 
 /** What a job consists of before it has run. */
 const DEFINITION: Content = { from: 0, log: [] }
-
-export function digestOf(content: Content): string {
-  return hashPlain(content).toString(16)
-}
 
 function uploadTimer({ job, epoch, token }: CheckpointId): string {
   return `${UPLOAD}${job}/${epoch}/${token}`

@@ -2,10 +2,10 @@
 import type { NodeId } from '../../../core/index.ts'
 import { type CheckpointId, isSameCheckpoint, type Source } from '../../../recovery/manager/index.ts'
 import { startApp } from './apps.ts'
-import { digestOf, type Host } from './host.ts'
+import { digestOf, type HostContext } from './context.ts'
 import type { Content, Restore } from './state.ts'
 
-export function beginRestore(host: Host, of: Omit<Restore, 'no' | 'found' | 'bad'>): void {
+export function beginRestore(host: HostContext, of: Omit<Restore, 'no' | 'found' | 'bad'>): void {
   const no = host.nextNumber()
   host.set({ restores: [...host.state.restores, { ...of, no, found: [], bad: [] }] })
   host.scheduleRestore(no)
@@ -15,7 +15,7 @@ export function beginRestore(host: Host, of: Omit<Restore, 'no' | 'found' | 'bad
 }
 
 /** A bad column is found when it is read. */
-export function handleFetch(host: Host, from: NodeId, id: CheckpointId, column: number): void {
+export function handleFetch(host: HostContext, from: NodeId, id: CheckpointId, column: number): void {
   const stored = host.state.disk.find((each) => each.column === column && isSameCheckpoint(each.id, id))
   const isGood = stored?.isGood === true
   if (stored !== undefined && !isGood) {
@@ -26,7 +26,7 @@ export function handleFetch(host: Host, from: NodeId, id: CheckpointId, column: 
 }
 
 export function handleFetched(
-  host: Host,
+  host: HostContext,
   from: NodeId,
   id: CheckpointId,
   column: number,
@@ -50,7 +50,7 @@ function isAnswered({ found, bad }: Restore, { node, column }: Source): boolean 
   )
 }
 
-function finishRestores(host: Host): void {
+function finishRestores(host: HostContext): void {
   for (const restore of host.state.restores) {
     const { found, bad, sources, commit } = restore
     if (found.length >= commit.code.data) complete(host, restore)
@@ -59,7 +59,7 @@ function finishRestores(host: Host): void {
 }
 
 /** Asks again the sources that may have lost the request with a link; gives up on those that are gone. */
-export function retryRestore(host: Host, no: number): void {
+export function retryRestore(host: HostContext, no: number): void {
   const restore = host.state.restores.find((each) => each.no === no)
   if (restore === undefined) return
   const { commit, found, sources } = restore
@@ -72,12 +72,12 @@ export function retryRestore(host: Host, no: number): void {
   for (const { node, column } of open) host.send(node, { kind: 'fetch', id: commit.id, column })
 }
 
-function remove(host: Host, restore: Restore): void {
+function remove(host: HostContext, restore: Restore): void {
   host.set({ restores: host.state.restores.filter((each) => each !== restore) })
   host.stopRestore(restore.no)
 }
 
-function complete(host: Host, restore: Restore): void {
+function complete(host: HostContext, restore: Restore): void {
   remove(host, restore)
   const { why, commit, assignment, target, column } = restore
   const content = restore.found[0]?.content
@@ -98,17 +98,14 @@ function complete(host: Host, restore: Restore): void {
       if (target !== null) host.store(target, content)
       break
     case 'repair':
-      host.repair({
-        from: host.self,
-        column: { id, column, code, bytes, digest: digestOf(content), content, isGood: true },
-      })
+      host.repair({ id, column, code, bytes, digest: digestOf(content), content, isGood: true })
       break
     default:
       why satisfies never
   }
 }
 
-function giveUp(host: Host, restore: Restore): void {
+function giveUp(host: HostContext, restore: Restore): void {
   remove(host, restore)
   const { why, commit, assignment, bad, target } = restore
   const { id } = commit
