@@ -15,8 +15,8 @@ export type Misreading = (typeof MISREADINGS)[number]
 
 const DEFECTS: { readonly [name in Misreading]: Partial<ManagerRules> } = {
   none: {},
-  /** Steps 2 to 4 are skipped: the leader acts on its own table, and no member promises anything. */
-  'no-fence': { fencesMembers: () => false },
+  /** The leader does not wait for the promises and tables of the members: it acts on its own table. */
+  'no-fence': { waitsForFences: () => false },
   /** A node deletes its older columns as soon as it has a newer one. */
   'delete-before-commit': { keepsUntilCommit: () => false },
   /** The owner is told to start, but no node persists that it owns the job. */

@@ -19,20 +19,12 @@ export const WAIT = 'manager/wait'
 
 /** Step 2. Also after a link came up again in the same view: messages may have been lost with its last incarnation. */
 export function beginLeading(work: Work): void {
-  const { leader, stable, slots, running } = work.state
-  const { self } = work.settings
+  const { leader, stable } = work.state
   work.set({ leader: { ...NEW_LEADER, hasWaited: leader?.hasWaited ?? false }, isReady: false })
   work.beginStep(2)
-  if (work.settings.rules.fencesMembers()) {
-    work.sendMembers({ kind: 'fence', token: work.token })
-    return
-  }
-  work.setLeader({
-    merged: stable.table,
-    columns: stable.columns.map((held) => ({ node: self, held })),
-    slots: (work.state.view?.members ?? []).map(([id]) => [id, slots] as const),
-    runs: running.map((run) => ({ ...run, node: self })),
-  })
+  work.sendMembers({ kind: 'fence', token: work.token })
+  if (work.settings.rules.waitsForFences()) return
+  work.setLeader({ merged: stable.table })
   adoptMerged(work)
 }
 

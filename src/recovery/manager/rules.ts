@@ -2,8 +2,8 @@
 import type { Commit } from './types.ts'
 
 export type ManagerRules = {
-  /** Whether the leader fences all members and reads their tables before it acts (steps 2 to 4). */
-  fencesMembers(): boolean
+  /** Whether the leader acts only after all members have promised its token and reported their tables. */
+  waitsForFences(): boolean
   /** Whether older columns stay until a newer checkpoint is committed. */
   keepsUntilCommit(): boolean
   /** Whether an assignment is recorded before the job starts. */
@@ -13,7 +13,7 @@ export type ManagerRules = {
 }
 
 export const RULES: ManagerRules = {
-  fencesMembers: () => true,
+  waitsForFences: () => true,
   keepsUntilCommit: () => true,
   recordsAssignment: () => true,
   chooseCommit: (committed) => committed,
