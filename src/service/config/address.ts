@@ -3,15 +3,15 @@ import { isIP } from 'node:net'
 import type { Address, Peer } from '../runtime/index.ts'
 
 /** A host is a name or an address; an IPv6 address is in brackets. */
-export const ADDRESS_PATTERN = /^(?:\[[^\]\s]+\]|[^:[\]\s]+):\d{1,5}$/
-export const PEER_PATTERN = /^[^=,\s]+=(?:\[[^\]\s]+\]|[^:[\]\s]+):\d{1,5}$/
+export const ADDRESS_PATTERN = /^(?:\[[^\]\s]+\]|[^:=,[\]\s]+):\d{1,5}$/
+export const PEER_PATTERN = /^[^=,\s]+=(?:\[[^\]\s]+\]|[^:=,[\]\s]+):\d{1,5}$/
 /** An id that a list of peers can hold. */
 export const NODE_ID_PATTERN = /^[^=,\s]+$/
 
 const MAX_PORT = 65_535
 const ADDRESS_FORM = 'HOST:PORT, for example 10.0.0.1:7400 or [::1]:7400'
 const PEER_FORM = 'ID=HOST:PORT, for example b=10.0.0.2:7400'
-const HAS_NO_PORT = /^(?:\[[^\]\s]+\]|[^:[\]\s]+)$/
+const HAS_NO_PORT = /^(?:\[[^\]\s]+\]|[^:=,[\]\s]+)$/
 
 /** What is wrong with HOST:PORT; null when nothing is. */
 export function addressProblem(text: string): string | null {
