@@ -15,6 +15,7 @@ const COMMANDS: { readonly [name: string]: Loader } = {
   watch: async () => (await import('./watch.ts')).watchCommand(),
   'step-down': async () => (await import('./step-down.ts')).stepDownCommand(),
   remove: async () => (await import('./remove.ts')).removeCommand(),
+  job: async () => (await import('./job.ts')).jobCommand(),
   chaos: async () => (await import('./chaos.ts')).chaosCommand(),
   plan: async () => (await import('./plan.ts')).planCommand(),
   recover: async () => (await import('./recover.ts')).recoverCommand(),
@@ -50,7 +51,7 @@ Examples:
   conclave explore --protocol bully --nodes 3 --option repaired=false`,
     )
   const commands = await Promise.all(names.map((name) => (COMMANDS[name] as Loader)()))
-  for (const command of [root, ...commands]) {
+  for (const command of [root, ...commands, ...commands.flatMap((each) => each.commands)]) {
     // main.ts reports all errors in the same way.
     command.exitOverride().configureOutput({ outputError: () => {} })
   }

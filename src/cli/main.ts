@@ -20,6 +20,9 @@ type Problem = {
 /** Exit codes for refusals by an agent that have a code of their own, by HTTP status. */
 const EXIT_BY_STATUS: { readonly [status: number]: number } = { 400: EXIT.usage, 409: EXIT.noLeader }
 
+/** Refusals with status 409 that do not mean that another node leads. */
+const REFUSED = ['CommandRefused', 'JobExists', 'JobRefused', 'JobFailed', 'JobCancelled', 'JobNotEnded']
+
 /** Describes an error; null if commander has already printed everything, such as the help. */
 function describeError(error: unknown, commandName: string): Problem | null {
   if (error instanceof CommanderError) {
@@ -42,7 +45,7 @@ function describeError(error: unknown, commandName: string): Problem | null {
     readonly status?: number
   }
   const refused =
-    name === 'RequestRefusedError' && kind !== 'CommandRefused' ? EXIT_BY_STATUS[status ?? 0] : undefined
+    name === 'RequestRefusedError' && !REFUSED.includes(kind ?? '') ? EXIT_BY_STATUS[status ?? 0] : undefined
   return {
     code: refused ?? exitCodeOf(code),
     name: name === 'RequestRefusedError' ? (kind ?? name) : name,

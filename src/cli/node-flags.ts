@@ -2,7 +2,7 @@
  * The flags that describe a node, the same for every command that runs one. Each can also be set in the environment or
  * in a file. src/service/config validates the values.
  */
-import { type Command, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { hostedNames, hostingOf } from '../protocols/index.ts'
 import { type Config, configFrom, flagOf, type GivenValue, variableOf } from '../service/config/index.ts'
 import type { JoinOptions, StoreJoinOptions } from '../service/node/index.ts'
@@ -83,6 +83,14 @@ export function addNodeFlags(command: Command): Command {
     .addOption(createFlag('--observer', 'never vote and never lead'))
     .addOption(createFlag('--witness', 'vote but never lead'))
     .addOption(createRepeatedFlag('--option <name=value>', 'set an option of the protocol (repeat for more)'))
+}
+
+/** The flags of a node that runs jobs: its protocol is fixed. */
+export function addJobNodeFlags(command: Command): Command {
+  const names = ['config', 'group', 'id', 'listen', 'peer', 'key-file', 'data', 'profile', 'option']
+  const flags = addNodeFlags(new Command()).options.filter(({ long }) => names.includes(long?.slice(2) ?? ''))
+  for (const flag of flags) command.addOption(flag)
+  return addServiceFlags(command)
 }
 
 export function addServiceFlags(command: Command): Command {

@@ -65,7 +65,7 @@ export class CheckpointWriter {
     content: EncodedContent,
     signal: AbortSignal,
   ): Promise<void> {
-    let token = this.#manager.look().token
+    let { fence } = this.#manager.look()
     let since = performance.now()
     for (let pauseMs = LEAST_PAUSE_MS; ; pauseMs = Math.min(MOST_PAUSE_MS, pauseMs * 2)) {
       this.#assertOwn(job, assignment, signal)
@@ -75,9 +75,9 @@ export class CheckpointWriter {
         return
       } catch (error) {
         if (!(error instanceof AttemptFailedError)) throw error
-        const current = this.#manager.look().token
-        const hasChanged = current !== token
-        if (hasChanged) [token, since] = [current, performance.now()]
+        const current = this.#manager.look().fence
+        const hasChanged = current !== fence
+        if (hasChanged) [fence, since] = [current, performance.now()]
         const epoch = this.#nextEpoch(job)
         if (!hasChanged) throwIfFull(job, epoch, error)
         if (performance.now() - since > MAX_FAILING_MS)

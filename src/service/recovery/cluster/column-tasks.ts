@@ -73,13 +73,13 @@ export class ColumnTasks {
   /** Null if it did not succeed. */
   async #retry<T>(what: string, task: () => Promise<T>): Promise<T | null> {
     const { manager, signal, warn } = this.#options
-    const { token } = manager.look()
+    const { fence } = manager.look()
     for (let tries = 1; ; tries++) {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         return await task()
       } catch (error) {
-        const isOver = signal.aborted || manager.look().token !== token
+        const isOver = signal.aborted || manager.look().fence !== fence
         if (isOver) return null
         if (tries === TRIES) {
           warn('columns', `cannot ${what}: ${(error as Error).message}`)

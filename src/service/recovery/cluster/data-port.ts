@@ -40,8 +40,8 @@ export class DataPort implements ColumnGate {
 
   async mayStore({ from, token, key }: Upload): Promise<Verdict> {
     const { manager, waitUntil } = this.#options
-    const hasView = (): boolean => (manager.look().token ?? -1) >= key.id.token
-    if (!hasView()) await waitUntil(hasView, MAX_AHEAD_MS)
+    const isFenced = (): boolean => manager.look().fence >= key.id.token
+    if (!isFenced()) await waitUntil(isFenced, MAX_AHEAD_MS)
     return this.#verdict(from, token)
   }
 

@@ -75,7 +75,7 @@ class Opening {
     const store = await this.#openStore()
     const client = this.#openClient()
     const server = await this.#listen()
-    const token = (): number => manager.look().token ?? 0
+    const token = (): number => manager.look().token ?? manager.look().fence
     const call: ClusterParts['call'] = (node, body, signal) =>
       client.call(node, { group, token: token() }, body, signal)
     const peers = {

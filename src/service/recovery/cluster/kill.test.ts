@@ -1,0 +1,66 @@
+/** Jobs of real processes that are killed: they continue from the last committed checkpoint, and no output is lost or repeated. */
+import { expect, it } from 'vitest'
+import { expectOnce, JobNodes, until } from '../../../../test/support/job-nodes.ts'
+
+const LAST = 20
+
+/** Counts, with one output and one checkpoint per number. It does not pass 8 before the test lets it. */
+const COUNT = `
+const handle = cluster.job('count', async (ctx) => {
+  let { n } = (await ctx.restore()) ?? { n: 0 }
+  say('from', n, ctx.token)
+  while (n < ${LAST}) {
+    while (n === 8 && !has('go')) { ctx.signal.throwIfAborted(); await wait(10) }
+    n += 1
+    ctx.emit(n, 'output ' + n)
+    await ctx.checkpoint({ n, picture: new Uint8Array(50_000).fill(n) })
+    say('committed', n)
+    ctx.progress(n / ${LAST}, 'number ' + n)
+  }
+  return { total: n }
+})
+follow(handle).then(async () => {
+  const outputs = await cluster.logs('count')
+  say('outputs', outputs.map(({ seq }) => seq).join(), outputs.every(({ seq, output }) => output === 'output ' + seq))
+})
+`
+
+async function expectDone(nodes: JobNodes): Promise<void> {
+  for (const result of await nodes.all('result count')) expect(JSON.parse(result)).toEqual({ total: LAST })
+  for (const line of await nodes.all('outputs')) {
+    const [numbers = '', isRight] = line.split(' ')
+    expect(isRight).toBe('true')
+    expectOnce(numbers, LAST)
+  }
+}
+
+it('continues a job of a killed owner from its last checkpoint, and every output is accepted once', async () => {
+  const nodes = await JobNodes.start('abc', COUNT)
+  const [owner] = await nodes.first('committed 8')
+  await nodes.kill(owner)
+  nodes.tell('go')
+  const [heir, from] = await nodes.first('from 8')
+  expect(heir).not.toBe(owner)
+  expect(Number(from)).toBeGreaterThan(Number(nodes.said(owner, 'from')[0]?.split(' ')[1]))
+  await expectDone(nodes)
+  nodes.revive(owner)
+  await expectDone(nodes)
+}, 180_000)
+
+it.each([2, 3, 4, 5, 6, 7])(
+  'continues a job when the node that begins step %i of its recovery is killed',
+  async (step) => {
+    const nodes = await JobNodes.start('abcde', COUNT)
+    const [owner] = await nodes.first('committed 8')
+    nodes.tell('die', String(step))
+    await nodes.kill(owner)
+    await until(() => nodes.living.length < 4)
+    nodes.take('die')
+    nodes.tell('go')
+    // At most two are gone: the number that five nodes tolerate.
+    expect(nodes.living).toHaveLength(3)
+    await nodes.first('from 8')
+    await expectDone(nodes)
+  },
+  180_000,
+)
