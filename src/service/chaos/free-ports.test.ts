@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { findFreePorts } from './free-ports.ts'
 
-describe.each(['udp', 'tcp'] as const)('findFreePorts, %s', (kind) => {
+describe.each(['udp', 'tcp', 'both'] as const)('findFreePorts, %s', (kind) => {
   it('finds ports that differ', async () => {
     const ports = await findFreePorts(20, kind)
     expect(new Set(ports).size).toBe(20)
@@ -30,7 +30,11 @@ describe.each(['udp', 'tcp'] as const)('findFreePorts, %s', (kind) => {
 })
 
 /** Binds a loopback port; rejects if it is taken. */
-async function occupy(kind: 'udp' | 'tcp', port: number): Promise<() => Promise<void>> {
+async function occupy(kind: 'udp' | 'tcp' | 'both', port: number): Promise<() => Promise<void>> {
+  if (kind === 'both') {
+    const releases = await Promise.all([occupy('udp', port), occupy('tcp', port)])
+    return async () => void (await Promise.all(releases.map((release) => release())))
+  }
   if (kind === 'udp') {
     const socket = createSocket('udp4').bind(port, '127.0.0.1')
     await once(socket, 'listening')
@@ -41,3 +45,13 @@ async function occupy(kind: 'udp' | 'tcp', port: number): Promise<() => Promise<
   expect((server.address() as AddressInfo).port).toBe(port)
   return () => new Promise((resolve) => server.close(() => resolve()))
 }
+
+it.each(['udp', 'tcp'] as const)('findFreePorts, both: avoids a port that is taken by %s', async (kind) => {
+  const [taken = 0] = await findFreePorts(1, 'both')
+  const release = await occupy(kind, taken)
+  try {
+    expect(await findFreePorts(1, 'both', taken)).not.toContain(taken)
+  } finally {
+    await release()
+  }
+})

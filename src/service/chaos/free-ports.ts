@@ -4,13 +4,19 @@ import { type AddressInfo, createServer } from 'node:net'
 
 type HeldPort = { readonly port: number; release(): Promise<void> }
 
-/** Prefers consecutive ports from `first`; uses any free port where one is taken, or if `first` is 0. */
+const HOLDERS = { udp: holdUdp, tcp: holdTcp, both: holdBoth }
+const MAX_TRIES = 20
+
+/**
+ * Prefers consecutive ports from `first`; uses any free port where one is taken, or if `first` is 0. With `both`, the
+ * numbers are free for UDP and for TCP.
+ */
 export async function findFreePorts(
   count: number,
-  kind: 'udp' | 'tcp',
+  kind: keyof typeof HOLDERS,
   first = 0,
 ): Promise<readonly number[]> {
-  const hold = kind === 'udp' ? holdUdp : holdTcp
+  const hold = HOLDERS[kind]
   const held = await Promise.all(
     Array.from({ length: count }, (_, index) =>
       first === 0 ? hold(0) : hold(first + index).catch(() => hold(0)),
@@ -36,4 +42,21 @@ function holdTcp(port: number): Promise<HeldPort> {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', () => resolve({ port: (server.address() as AddressInfo).port, release }))
   })
+}
+
+async function holdBoth(port: number, tries = 1): Promise<HeldPort> {
+  const udp = await holdUdp(port)
+  try {
+    const tcp = await holdTcp(udp.port)
+    return {
+      port: udp.port,
+      async release() {
+        await Promise.all([udp.release(), tcp.release()])
+      },
+    }
+  } catch (error) {
+    await udp.release()
+    if (port !== 0 || tries === MAX_TRIES) throw error
+    return holdBoth(0, tries + 1)
+  }
 }
