@@ -103,6 +103,7 @@ function isOtherType({ code, path }: Issue): boolean {
 }
 
 function unknownField(key: string, known: readonly string[], otherwise: string): string {
+  if (known.includes(key)) return `does not belong here; move it, or ${otherwise}`
   const near = nearest(key, known)
   return `unknown field; ${near === null ? `remove it, or ${otherwise}` : `did you mean ${near}?`}`
 }
