@@ -140,6 +140,7 @@ function follow(memory: JobsMemory, seen: Observation, problems: Problems): Jobs
     case 'view':
       return followView(memory, seen)
     case 'down':
+      if (!isKnown(memory, seen.node)) return memory
       return {
         ...memory,
         nodes: memory.nodes.filter(({ node }) => node !== seen.node),
@@ -160,6 +161,14 @@ function follow(memory: JobsMemory, seen: Observation, problems: Problems): Jobs
   }
 }
 
+/** Whether the node shows a view or runs a job. */
+function isKnown({ nodes, jobs }: JobsMemory, of: NodeId): boolean {
+  return (
+    nodes.some(({ node }) => node === of) ||
+    jobs.some(({ runs }) => runs.some(({ node, isActive }) => node === of && isActive))
+  )
+}
+
 function followView(memory: JobsMemory, seen: Observation & { readonly type: 'view' }): JobsMemory {
   const { node, view, at } = seen
   const before = memory.nodes.find((each) => each.node === node)
@@ -168,6 +177,7 @@ function followView(memory: JobsMemory, seen: Observation & { readonly type: 'vi
   const shown = { node, view, since: at }
   const isSameTable = before !== undefined && equalPlain(records(before), records(shown))
   const next = isSameTable ? { ...shown, since: before.since } : shown
+  if (isSameTable && equalPlain(before.view, view)) return memory
   const nodes = [...memory.nodes.filter((each) => each.node !== node), next]
   // The view follows the outputs of a step: it left the quorum in the step in which it stopped.
   const hasLeft = view.role === 'dead' || !isInQuorum(next)
