@@ -28,12 +28,16 @@ export type ShownJob = {
   readonly commit: Checkpoint | null
 }
 
-/** A run that a node was told to start. `isStopped`: it was told to stop although it was in quorum. */
+/**
+ * A run that a node was told to start. `isStopped`: it was told to stop although it was in quorum. `hasLeft`: other nodes
+ * had a leader meanwhile, in a view without the node.
+ */
 export type JobRun = {
   readonly node: NodeId
   readonly assignment: JobId
   readonly isActive: boolean
   readonly isStopped: boolean
+  readonly hasLeft: boolean
 }
 
 type Stored = {
@@ -69,6 +73,8 @@ export type ShownNode = {
 export type JobsMemory = {
   readonly nodes: readonly ShownNode[]
   readonly jobs: readonly JobMemory[]
+  /** The tokens of the last leaders. */
+  readonly elected: readonly number[]
   /** Jobs that the leader of a view has reported as lost with the last observation. */
   readonly lost: readonly string[]
   /** Problems with the last observation. */
@@ -117,7 +123,7 @@ const NEW_JOB = {
 type Problems = { owner: string | null; survival: string | null; content: string | null }
 
 export const jobsFold: Fold<JobsMemory> = {
-  begin: () => ({ nodes: [], jobs: [], lost: [], owner: null, survival: null, content: null }),
+  begin: () => ({ nodes: [], jobs: [], elected: [], lost: [], owner: null, survival: null, content: null }),
   next(memory, seen) {
     const problems: Problems = { owner: null, survival: null, content: null }
     const next = follow(memory, seen, problems)
@@ -179,14 +185,23 @@ function followView(memory: JobsMemory, seen: Observation & { readonly type: 'vi
   const next = isSameTable ? { ...shown, since: before.since } : shown
   if (isSameTable && equalPlain(before.view, view)) return memory
   const nodes = [...memory.nodes.filter((each) => each.node !== node), next]
+  const { token } = view
+  const last = before?.view.token ?? null
+  const isPassed =
+    token !== null && last !== null && memory.elected.some((other) => last < other && other < token)
   // The view follows the outputs of a step: it left the quorum in the step in which it stopped.
-  const hasLeft = view.role === 'dead' || !isInQuorum(next)
-  const isWrong = (run: JobRun): boolean => run.isStopped && run.node === node
-  if (!hasLeft || !memory.jobs.some(({ runs }) => runs.some(isWrong))) return { ...memory, nodes }
-  const jobs = memory.jobs.map((job) => ({
-    ...job,
-    runs: job.runs.map((run) => (isWrong(run) ? { ...run, isStopped: false } : run)),
-  }))
+  const isOut = view.role === 'dead' || !isInQuorum(next)
+  if (!isPassed && !isOut) return { ...memory, nodes }
+  const follow = (run: JobRun): JobRun => {
+    if (run.node !== node) return run
+    const isStopped = run.isStopped && !isOut
+    const hasLeft = run.hasLeft || isPassed
+    return isStopped === run.isStopped && hasLeft === run.hasLeft ? run : { ...run, isStopped, hasLeft }
+  }
+  const jobs = memory.jobs.map((job) => {
+    const runs = job.runs.map(follow)
+    return runs.every((run, place) => run === job.runs[place]) ? job : { ...job, runs }
+  })
   return { ...memory, nodes, jobs }
 }
 
@@ -262,6 +277,8 @@ function followOutput(memory: JobsMemory, node: NodeId, event: Output, problems:
       return followStart(memory, node, event, problems)
     case 'stop':
       return followStop(memory, node, event)
+    case 'elected':
+      return { ...memory, elected: [...memory.elected.slice(-8), Number(event['token'])] }
     case 'delivered':
       return update(memory, name, (job) => deliver(job, node, event, problems))
     default:
@@ -295,9 +312,14 @@ function followStart(memory: JobsMemory, node: NodeId, event: Output, problems: 
     const label = assignment.join('.')
     if (job.runs.some((run) => compareJobIds(run.assignment, assignment) === 0))
       problems.owner = `${name} is started twice under assignment ${label}`
-    const stopped = job.runs.find((run) => run.isStopped && compareJobIds(run.assignment, assignment) < 0)
-    if (stopped !== undefined && !job.isCancelled)
-      problems.owner = `${node} starts ${name}, which ${stopped.node} ran in quorum until it was told to stop`
+    const last = job.runs
+      .filter((run) => compareJobIds(run.assignment, assignment) < 0)
+      .reduce<JobRun | null>(
+        (a, b) => (a === null || compareJobIds(b.assignment, a.assignment) > 0 ? b : a),
+        null,
+      )
+    if (last?.isStopped === true && !last.hasLeft && !job.isCancelled)
+      problems.owner = `${node} starts ${name}, which ${last.node} ran in quorum until it was told to stop`
     const { newest } = job
     const isLater = newest !== null && compareJobIds(assignment, newest.id.assignment) > 0
     if (isLater && compareEpochs(commit.id, newest.id) < 0)
@@ -306,7 +328,7 @@ function followStart(memory: JobsMemory, node: NodeId, event: Output, problems: 
     const columns = new Set(acknowledged.map(({ column }) => column)).size
     if (columns <= commit.code.data)
       problems.content = `${node} starts ${name} from checkpoint ${commit.id.epoch}, of which only ${columns} columns were ever stored`
-    const run = { node, assignment, isActive: true, isStopped: false }
+    const run = { node, assignment, isActive: true, isStopped: false, hasLeft: false }
     const ended = job.runs.map((each) => (each.node === node ? { ...each, isActive: false } : each))
     return { ...job, runs: [...ended.slice(-8), run] }
   })
