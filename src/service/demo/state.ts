@@ -63,9 +63,8 @@ export type DemoCounts = {
 
 export type DemoEvent = { readonly seconds: number; readonly text: string }
 
-/** The eight steps of recovery, as the page and the terminal name them. */
+/** The eight steps of recovery, in order. */
 export const STEP_NAMES: readonly string[] = [
-  'idle',
   'checkpoints',
   'fence the members',
   'fence the dead',
