@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { InvalidJobValueError } from './errors.ts'
-import { decodeValue, encodeParts } from './value.ts'
+import { decodeParts, encodeParts } from './value.ts'
 
 /** `function`: every node runs the same program, which registers it. `module`: the file is at the same path on every node. */
 export type JobDefinition =
@@ -72,7 +72,7 @@ type StoredContent = Omit<JobContent, 'outputs'> & {
 
 /** Throws InvalidJobValueError if the bytes are not a checkpoint, or one of another version. */
 export function decodeContent(bytes: Uint8Array): JobContent {
-  const stored = decodeValue(bytes) as StoredContent | null
+  const stored = decodeParts(bytes) as StoredContent | null
   if (stored === null || typeof stored !== 'object' || stored.format !== FORMAT)
     throw new InvalidJobValueError('checkpoint', `must have the format ${FORMAT}`)
   const { submission, definition, state, outputs, progress, result } = stored

@@ -30,8 +30,17 @@ export function encodeParts(value: unknown, place: string): readonly Uint8Array[
   return [prefix, text, ...parts]
 }
 
-/** Throws InvalidJobValueError if the bytes are not an encoded value. Binary parts are views of `bytes`. */
+/** Throws InvalidJobValueError if the bytes are not an encoded value. It shares no memory with `bytes`. */
 export function decodeValue(bytes: Uint8Array): unknown {
+  return decode(bytes, (part) => new Uint8Array(part))
+}
+
+/** The same, but binary parts are views of `bytes`. */
+export function decodeParts(bytes: Uint8Array): unknown {
+  return decode(bytes, (part) => part)
+}
+
+function decode(bytes: Uint8Array, partOf: (view: Uint8Array) => Uint8Array): unknown {
   const corrupt = (problem: string): InvalidJobValueError => new InvalidJobValueError('value', problem)
   if (bytes.length < PREFIX_BYTES) throw corrupt('is truncated')
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true)
@@ -48,7 +57,7 @@ export function decodeValue(bytes: Uint8Array): unknown {
     if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0 || at + size > bytes.length)
       throw corrupt('is truncated')
     at += size
-    return bytes.subarray(at - size, at)
+    return partOf(bytes.subarray(at - size, at))
   }
   const value = fromJson(json, take)
   if (at !== bytes.length) throw corrupt('has bytes after its end')
