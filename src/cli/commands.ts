@@ -16,6 +16,7 @@ const COMMANDS: { readonly [name: string]: Loader } = {
   'step-down': async () => (await import('./step-down.ts')).stepDownCommand(),
   remove: async () => (await import('./remove.ts')).removeCommand(),
   job: async () => (await import('./job.ts')).jobCommand(),
+  demo: async () => (await import('./demo.ts')).demoCommand(),
   chaos: async () => (await import('./chaos.ts')).chaosCommand(),
   plan: async () => (await import('./plan.ts')).planCommand(),
   recover: async () => (await import('./recover.ts')).recoverCommand(),
