@@ -103,7 +103,10 @@ export class TermManager {
   /** Runs the work of a term, and releases the lease when it has ended. */
   async runWork(term: CurrentTerm, work: (term: Term) => void | Promise<void>): Promise<void> {
     const result = (async () => work(term))()
+    let wasEnded = false
     const finish = async (): Promise<void> => {
+      // Releasing the lease ends the term, too.
+      wasEnded = term.signal.aborted
       this.#work = null
       this.#isStuck = false
       await this.#release(term)
@@ -114,8 +117,7 @@ export class TermManager {
       await result
     } catch (error) {
       // The end of the term tells work to stop: passing that error on is not a failure.
-      const isEndOfTerm =
-        error instanceof LeadershipLostError || (term.signal.aborted && isAbort(error, term.signal))
+      const isEndOfTerm = error instanceof LeadershipLostError || (wasEnded && isAbort(error, term.signal))
       if (!isEndOfTerm) throw error
     } finally {
       await ended
