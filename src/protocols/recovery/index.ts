@@ -54,7 +54,7 @@ function options(nodes: readonly NodeId[]) {
         .describe('simulate the disks and applications of the nodes; real nodes have their own'),
       jobs: z.int().min(0).max(16).default(2).describe('model: how many nodes submit a job'),
       length: z.int().min(1).max(100_000).default(40).describe('model: after how many outputs a job ends'),
-      every: z.int().min(1).max(100).default(2).describe('model: how many outputs a checkpoint contains'),
+      every: z.int().min(1).max(10_000).default(2).describe('model: how many outputs a checkpoint contains'),
       slots: z.int().min(0).max(100).default(2).describe('model: how many jobs a node runs at once'),
       misreading: z
         .enum(MISREADINGS)
