@@ -167,10 +167,10 @@ export class Checkpoints {
       plan,
       pieces,
       {
-        open: (holder, column, signal) =>
+        open: (holder, column, writes, signal) =>
           holder === self
             ? store.create(column.key, signal)
-            : client.put(holder, { ...column, group, token: getToken() }, signal),
+            : client.put(holder, { ...column, group, token: getToken(), writes }, signal),
         // Other holders have told their own protocol before they acknowledged.
         confirm: async (holder, column) => {
           if (holder === self) await this.#recordOwn(column)

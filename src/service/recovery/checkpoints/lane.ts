@@ -30,9 +30,12 @@ export class Lane {
     return this.#failure === null ? this.#waiting : 0
   }
 
-  /** The chunks must not change until the lane has finished. */
-  push(chunks: readonly Uint8Array[]): void {
-    if (this.#failure !== null) return
+  /** The chunks must not change until `onSent` is called, which is always called. */
+  push(chunks: readonly Uint8Array[], onSent: () => void = () => {}): void {
+    if (this.#failure !== null) {
+      onSent()
+      return
+    }
     this.#waiting += 1
     this.#last = this.#last.then(async () => {
       try {
@@ -41,6 +44,7 @@ export class Lane {
         this.#fail(error)
       } finally {
         this.#waiting -= 1
+        onSent()
         this.#onRoom()
       }
     })

@@ -1,6 +1,6 @@
 /** The content of a checkpoint: bytes in memory, or a function that yields them in pieces. */
-import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ContentDigest } from './digest.ts'
 
 export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
@@ -15,19 +15,16 @@ export type PayloadDescription = { readonly bytes: number; readonly digest: stri
 /** Other work of the process runs after each slice. */
 const SLICE_BYTES = 4 * 1024 * 1024
 
-/** The digest is a SHA-256, in hexadecimal. */
 export async function describePayload(payload: Payload, signal?: AbortSignal): Promise<PayloadDescription> {
-  const hash = createHash('sha256')
-  let bytes = 0
+  const content = new ContentDigest()
   for await (const piece of piecesOf(payload)) {
     for (let at = 0; at < piece.length; at += SLICE_BYTES) {
       signal?.throwIfAborted()
-      hash.update(piece.subarray(at, at + SLICE_BYTES))
+      content.update(piece.subarray(at, at + SLICE_BYTES))
       if (piece.length > SLICE_BYTES) await nextTurn()
     }
-    bytes += piece.length
   }
-  return { bytes, digest: hash.digest('hex') }
+  return { digest: content.digest(), bytes: content.bytes }
 }
 
 export function piecesOf(payload: Payload): Pieces {
@@ -39,14 +36,12 @@ export async function* digestPieces(
   pieces: Pieces,
   onEnd: (description: PayloadDescription) => void,
 ): AsyncGenerator<Uint8Array> {
-  const hash = createHash('sha256')
-  let bytes = 0
+  const content = new ContentDigest()
   for await (const piece of pieces) {
-    hash.update(piece)
-    bytes += piece.length
+    content.update(piece)
     yield piece
   }
-  onEnd({ bytes, digest: hash.digest('hex') })
+  onEnd({ digest: content.digest(), bytes: content.bytes })
 }
 
 /** Words are combined 64 bits at a time only if they start at a multiple of this. */

@@ -1,9 +1,9 @@
 /** Rebuilds one column of a checkpoint from the others. */
-import { createHash } from 'node:crypto'
 import { sealFrame } from '../../../recovery/codes/frame.ts'
 import { type DecodedHeader, decodeHeader, encodeHeader } from '../../../recovery/codes/index.ts'
 import type { Commit } from '../../../recovery/manager/types.ts'
 import { type ColumnWriter, describeCheckpoint, FAST_CHECKSUMS } from '../store/index.ts'
+import { ContentDigest } from './digest.ts'
 import { DigestMismatchError } from './errors.ts'
 import type { StripeSource } from './restore.ts'
 import type { TransferOptions } from './upload.ts'
@@ -19,7 +19,7 @@ export async function rebuildColumn(
   const { code, layout } = source
   const header = encodeHeader({ ...(source.header as DecodedHeader), column }, FAST_CHECKSUMS)
   const { headerChecksum, checksum } = decodeHeader(header, FAST_CHECKSUMS)
-  const hash = createHash('sha256')
+  const restored = new ContentDigest()
   await writer.write([header])
   let done = 0
   for (let stripe = 0; stripe < layout.stripes; stripe++) {
@@ -31,7 +31,7 @@ export async function rebuildColumn(
     const wanted = layout.payloadBytes(stripe)
     const length = layout.columnBytes(stripe)
     for (const [number, data] of columns.slice(0, code.dataColumns).entries())
-      hash.update(data.subarray(0, Math.max(0, wanted - number * length)))
+      restored.update(data.subarray(0, Math.max(0, wanted - number * length)))
     const content = columns[column] as Uint8Array
     const prefix = sealFrame({ stripe, headerChecksum, content }, FAST_CHECKSUMS[checksum])
     // oxlint-disable-next-line no-await-in-loop -- stripe by stripe
@@ -39,7 +39,7 @@ export async function rebuildColumn(
     done += wanted
     onProgress?.({ done, total: commit.bytes })
   }
-  const digest = hash.digest('hex')
+  const digest = restored.digest()
   if (digest !== commit.digest)
     throw new DigestMismatchError(describeCheckpoint(commit.id), digest, commit.digest)
 }

@@ -4,10 +4,10 @@
  */
 import { EventEmitter, once } from 'node:events'
 import type { NodeId } from '../../../core/index.ts'
-import { createCode, StripeEncoder } from '../../../recovery/codes/index.ts'
 import type { CheckpointId, Code } from '../../../recovery/manager/types.ts'
-import { type ColumnWriter, columnOwner, describeCheckpoint, FAST_CHECKSUMS } from '../store/index.ts'
+import { type ColumnWriter, columnOwner, describeCheckpoint } from '../store/index.ts'
 import type { Upload } from '../transport/index.ts'
+import { PooledEncoder } from './encoder.ts'
 import { PayloadChangedError } from './errors.ts'
 import { Lane } from './lane.ts'
 import { PartCutter, type Pieces } from './payload.ts'
@@ -43,8 +43,8 @@ export type AnnouncedColumn = Omit<Upload, 'group' | 'from' | 'token'>
 
 /** Where columns go. */
 export type UploadTarget = {
-  /** Opens a column at its holder. */
-  open(holder: NodeId, column: AnnouncedColumn, signal: AbortSignal): Promise<ColumnWriter>
+  /** Opens a column at its holder. `writes` is how often it will be written to. */
+  open(holder: NodeId, column: AnnouncedColumn, writes: number, signal: AbortSignal): Promise<ColumnWriter>
   /** Called after the column is durable. It counts only when this has resolved. */
   confirm(holder: NodeId, column: AnnouncedColumn): Promise<void>
 }
@@ -74,7 +74,7 @@ class ColumnUpload {
   readonly #plan: UploadPlan
   readonly #options: TransferOptions
   readonly #target: UploadTarget
-  readonly #encoder: StripeEncoder
+  readonly #encoder: PooledEncoder
   readonly #parts: PartCutter
   readonly #lanes: readonly ColumnLane[]
   readonly #room = new EventEmitter()
@@ -88,12 +88,7 @@ class ColumnUpload {
     this.#options = options
     this.#target = target
     this.#parts = new PartCutter(pieces)
-    this.#encoder = new StripeEncoder(
-      createCode({ code: code.name, columns: code.columns, dataColumns: code.data }),
-      columnOwner({ id, digest }),
-      bytes,
-      { checksum: 'crc32', checksums: FAST_CHECKSUMS },
-    )
+    this.#encoder = new PooledEncoder(code, columnOwner({ id, digest }), bytes)
     const { signal } = this.#abandon
     const either = options.signal === undefined ? signal : AbortSignal.any([signal, options.signal])
     const { layout, headers } = this.#encoder
@@ -102,10 +97,10 @@ class ColumnUpload {
       const size = header.length + layout.frameStart(layout.stripes)
       const column = { key: { id, column: number, digest }, code, bytes, size }
       const lane = new Lane(
-        () => target.open(holder, column, either),
+        () => target.open(holder, column, Math.max(1, layout.stripes), either),
         () => this.#room.emit('room'),
       )
-      lane.push([header])
+      if (layout.stripes === 0) lane.push([header])
       return { holder, column, lane }
     })
   }
@@ -143,8 +138,15 @@ class ColumnUpload {
     const part = await this.#parts.next(wanted)
     signal?.throwIfAborted()
     if (part.length < wanted) throw this.#changed('fewer')
-    for (const [column, { prefix, content }] of this.#encoder.encodeStripe(stripe, part).entries())
-      this.#lanes[column]?.lane.push([prefix, content])
+    const { frames, release } = this.#encoder.encodeStripe(stripe, part)
+    let sending = frames.length
+    for (const [column, frame] of frames.entries()) {
+      const chunks = stripe === 0 ? [this.#encoder.headers[column] as Uint8Array, ...frame] : frame
+      this.#lanes[column]?.lane.push(chunks, () => {
+        sending -= 1
+        if (sending === 0) release()
+      })
+    }
     onProgress?.({ done: stripe * layout.payloadBytes(0) + wanted, total: layout.payloadLength })
     while (this.#lanes.some(({ lane }) => lane.waiting >= MAX_WAITING)) {
       // A lane that is aborted fails, so this also ends on abort.

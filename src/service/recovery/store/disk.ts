@@ -33,6 +33,8 @@ const REAL_CALLS: DiskCalls = {
 /** Hidden files: no job's encoded name begins with a dot. */
 const isUnfinished = (name: string): boolean => name.startsWith('.') && name.endsWith('.new')
 const READ_BYTES = 256 * 1024
+/** Written bytes after which the disk starts to write them, while further ones arrive. */
+const FLUSH_BYTES = 6 * 1024 * 1024
 const FULL: readonly (string | undefined)[] = ['ENOSPC', 'EDQUOT', 'EFBIG']
 
 export async function openDiskStore({ folder, calls = REAL_CALLS }: DiskStoreOptions): Promise<ColumnStore> {
@@ -164,6 +166,10 @@ type WriterParts = {
 class DiskWriter implements ColumnWriter {
   readonly #parts: WriterParts
   #bytes = 0
+  #flushedBytes = 0
+  #isFlushing = false
+  #flushing: Promise<void> = Promise.resolve()
+  #flushError: unknown = null
   #ended: Promise<void> | null = null
   /** The call in progress: the file is closed only after it. */
   #busy: Promise<unknown> = Promise.resolve()
@@ -177,6 +183,7 @@ class DiskWriter implements ColumnWriter {
       const size = chunks.reduce((sum, { length }) => sum + length, 0)
       const written = await calls.write(file, chunks)
       this.#bytes += written
+      this.#flushEarly()
       // A disk that fills up in the middle of a call accepts a part of it.
       if (written < size)
         throw Object.assign(new Error(`only ${written} of ${size} bytes were written`), { code: 'ENOSPC' })
@@ -185,6 +192,9 @@ class DiskWriter implements ColumnWriter {
 
   async finish(): Promise<number> {
     await this.#attempt(async ({ file, calls, beside, target, folder, assertUsable }) => {
+      await this.#flushing
+      // The kernel may report a failed write to one sync only.
+      if (this.#flushError !== null) throw this.#flushError
       await calls.sync(file)
       assertUsable()
       await rename(beside, target)
@@ -196,6 +206,22 @@ class DiskWriter implements ColumnWriter {
 
   async abort(): Promise<void> {
     await this.#end(true)
+  }
+
+  /** Lets the disk work while further bytes arrive. An error is thrown by `finish`. */
+  #flushEarly(): void {
+    const { file, calls } = this.#parts
+    if (this.#isFlushing || this.#bytes - this.#flushedBytes < FLUSH_BYTES) return
+    this.#isFlushing = true
+    this.#flushedBytes = this.#bytes
+    this.#flushing = calls
+      .sync(file)
+      .catch((error: unknown) => {
+        this.#flushError ??= error
+      })
+      .finally(() => {
+        this.#isFlushing = false
+      })
   }
 
   async #attempt(work: (parts: WriterParts) => Promise<void>): Promise<void> {
@@ -219,6 +245,7 @@ class DiskWriter implements ColumnWriter {
     this.#ended ??= (async (): Promise<void> => {
       const { file, beside, onEnd } = this.#parts
       await this.#busy
+      await this.#flushing
       await closeOnce(file)
       if (isGivenUp) await rm(beside, { force: true }).catch(() => {})
       onEnd()

@@ -8,11 +8,17 @@
  * or left out. The last block is empty and marked, so a body cannot be cut short. With secrecy the content is encrypted;
  * otherwise it is only authenticated.
  */
-import { createCipheriv, createDecipheriv, timingSafeEqual } from 'node:crypto'
+import {
+  type CipherGCM,
+  createCipheriv,
+  createDecipheriv,
+  type DecipherGCM,
+  timingSafeEqual,
+} from 'node:crypto'
 import { InvalidBodyError } from './errors.ts'
 import { MAX_MESSAGE_BYTES } from './wire.ts'
 
-export const MAX_BLOCK_BYTES = 1024 * 1024
+export const MAX_BLOCK_BYTES = 2 * 1024 * 1024
 const HEADER_BYTES = 4
 const TAG_BYTES = 16
 const NONCE_BYTES = 12
@@ -20,6 +26,11 @@ const LAST = 0x8000_0000
 const ALGORITHM = 'aes-256-gcm'
 
 export type BodyOptions = { readonly key: Buffer; readonly isSecret: boolean }
+
+/** The length of a body of this many blocks. */
+export function bodyLength(contentBytes: number, blocks: number): number {
+  return contentBytes + (blocks + 1) * (HEADER_BYTES + TAG_BYTES)
+}
 
 export class BlockSealer {
   readonly #options: BodyOptions
@@ -53,63 +64,125 @@ export class BlockSealer {
 }
 
 /**
- * Yields the content of each block, as the chunks that it arrived in. Throws an InvalidBodyError when a tag is wrong or
- * the body ends early. Memory: one block.
+ * Checks the blocks of a body as its chunks arrive. Contents are the chunks themselves, cut but not copied, unless they
+ * are decrypted. Memory: one block.
  */
-export async function* openBlocks(
-  chunks: AsyncIterable<Uint8Array>,
-  { key, isSecret }: BodyOptions,
-): AsyncGenerator<readonly Uint8Array[]> {
-  const source = new ChunkSource(chunks)
-  for (let number = 0; ; number++) {
-    // oxlint-disable-next-line no-await-in-loop -- blocks come one after the other
-    const header = Buffer.concat(await source.take(HEADER_BYTES))
-    const word = header.readUInt32BE()
-    const isLast = word >= LAST
-    const length = isLast ? word - LAST : word
-    if (length > MAX_BLOCK_BYTES)
-      throw new InvalidBodyError(
-        `block ${number} has ${length} bytes; at most ${MAX_BLOCK_BYTES} are allowed`,
-      )
-    // oxlint-disable-next-line no-await-in-loop -- blocks come one after the other
-    const content = await source.take(length)
-    // oxlint-disable-next-line no-await-in-loop -- blocks come one after the other
-    const tag = Buffer.concat(await source.take(TAG_BYTES))
-    const opened = openBlock({ key, isSecret }, number, { header, content, tag })
-    if (opened === null) throw new InvalidBodyError(`block ${number} is not authentic`)
-    if (isLast) {
-      // oxlint-disable-next-line no-await-in-loop -- leaves the loop
-      await source.expectEnd()
-      return
+export class BlockParser {
+  readonly #options: BodyOptions
+  #number = 0
+  #part: 'header' | 'content' | 'tag' | 'end' = 'header'
+  /** Of the present part. */
+  #missing = HEADER_BYTES
+  #header: Buffer = Buffer.alloc(0)
+  #tag: Buffer = Buffer.alloc(0)
+  #content: Uint8Array[] = []
+  #cipher: BlockCipher
+
+  constructor(options: BodyOptions) {
+    this.#options = options
+    this.#cipher = new BlockCipher(options, 0)
+  }
+
+  /** The contents of the blocks that the chunk completes. Throws an InvalidBodyError. */
+  push(chunk: Uint8Array): readonly Uint8Array[] {
+    const completed: Uint8Array[] = []
+    let rest = chunk
+    while (rest.length > 0) {
+      if (this.#part === 'end') throw new InvalidBodyError('bytes follow the last block')
+      const piece = rest.subarray(0, this.#missing)
+      rest = rest.subarray(piece.length)
+      this.#missing -= piece.length
+      if (this.#part === 'header') this.#header = Buffer.concat([this.#header, piece])
+      else if (this.#part === 'tag') this.#tag = Buffer.concat([this.#tag, piece])
+      else this.#content.push(this.#cipher.add(piece))
+      if (this.#missing === 0) this.#endPart(completed)
     }
-    yield opened
+    return completed
+  }
+
+  /** Throws an InvalidBodyError if the body is not complete. */
+  end(): void {
+    if (this.#part !== 'end') throw new InvalidBodyError('the body ends early')
+  }
+
+  #endPart(completed: Uint8Array[]): void {
+    if (this.#part === 'header') {
+      const length = this.#header.readUInt32BE() % LAST
+      if (length > MAX_BLOCK_BYTES)
+        throw new InvalidBodyError(
+          `block ${this.#number} has ${length} bytes; at most ${MAX_BLOCK_BYTES} are allowed`,
+        )
+      this.#cipher.start(this.#header)
+      this.#expect(length === 0 ? 'tag' : 'content', length === 0 ? TAG_BYTES : length)
+    } else if (this.#part === 'content') this.#expect('tag', TAG_BYTES)
+    else {
+      if (!this.#cipher.hasTag(this.#tag))
+        throw new InvalidBodyError(`block ${this.#number} is not authentic`)
+      completed.push(...this.#content)
+      const isLast = this.#header.readUInt32BE() >= LAST
+      this.#number += 1
+      this.#header = Buffer.alloc(0)
+      this.#tag = Buffer.alloc(0)
+      this.#content = []
+      this.#cipher = new BlockCipher(this.#options, this.#number)
+      this.#expect(isLast ? 'end' : 'header', HEADER_BYTES)
+    }
+  }
+
+  #expect(part: 'header' | 'content' | 'tag' | 'end', missing: number): void {
+    this.#part = part
+    this.#missing = missing
   }
 }
 
-type Block = { readonly header: Buffer; readonly content: readonly Uint8Array[]; readonly tag: Buffer }
+/** Opens one block. */
+class BlockCipher {
+  readonly #cipher: CipherGCM | DecipherGCM
+  readonly #isSecret: boolean
 
-/** Null if the tag is wrong. */
-function openBlock(
-  { key, isSecret }: BodyOptions,
-  number: number,
-  { header, content, tag }: Block,
-): readonly Uint8Array[] | null {
-  if (isSecret) {
-    const decipher = createDecipheriv(ALGORITHM, key, nonceOf(number)).setAuthTag(tag)
-    decipher.setAAD(header)
-    const opened = content.map((chunk) => decipher.update(chunk))
-    try {
-      decipher.final()
-      return opened
-    } catch {
-      return null
-    }
+  constructor({ key, isSecret }: BodyOptions, number: number) {
+    this.#isSecret = isSecret
+    const create = isSecret ? createDecipheriv : createCipheriv
+    this.#cipher = create(ALGORITHM, key, nonceOf(number))
   }
-  const cipher = createCipheriv(ALGORITHM, key, nonceOf(number))
-  cipher.setAAD(header)
-  for (const chunk of content) cipher.setAAD(chunk)
-  cipher.final()
-  return timingSafeEqual(cipher.getAuthTag(), tag) ? content : null
+
+  start(header: Buffer): void {
+    this.#cipher.setAAD(header)
+  }
+
+  /** Returns the content as it was before it was sealed. */
+  add(piece: Uint8Array): Uint8Array {
+    if (this.#isSecret) return this.#cipher.update(piece)
+    this.#cipher.setAAD(piece)
+    return piece
+  }
+
+  hasTag(tag: Buffer): boolean {
+    if ('setAuthTag' in this.#cipher) {
+      this.#cipher.setAuthTag(tag)
+      try {
+        this.#cipher.final()
+        return true
+      } catch {
+        return false
+      }
+    }
+    this.#cipher.final()
+    return timingSafeEqual(this.#cipher.getAuthTag(), tag)
+  }
+}
+
+/** Yields the contents of complete blocks. Throws an InvalidBodyError when a tag is wrong or the body ends early. */
+export async function* openBlocks(
+  chunks: AsyncIterable<Uint8Array>,
+  options: BodyOptions,
+): AsyncGenerator<readonly Uint8Array[]> {
+  const parser = new BlockParser(options)
+  for await (const chunk of chunks) {
+    const completed = parser.push(chunk)
+    if (completed.length > 0) yield completed
+  }
+  parser.end()
 }
 
 function nonceOf(number: number): Buffer {
@@ -156,38 +229,4 @@ export async function collectBlocks(
     chunks.push(...block)
   }
   return Buffer.concat(chunks)
-}
-
-/** Cuts chunks without copying them. */
-class ChunkSource {
-  readonly #chunks: AsyncIterator<Uint8Array>
-  #rest: Uint8Array = new Uint8Array()
-
-  constructor(chunks: AsyncIterable<Uint8Array>) {
-    this.#chunks = chunks[Symbol.asyncIterator]()
-  }
-
-  /** A stream that was read to its end leaves its connection usable. */
-  async expectEnd(): Promise<void> {
-    const { done } = this.#rest.length > 0 ? { done: false } : await this.#chunks.next()
-    if (done !== true) throw new InvalidBodyError('bytes follow the last block')
-  }
-
-  async take(length: number): Promise<Uint8Array[]> {
-    const taken: Uint8Array[] = []
-    let missing = length
-    while (missing > 0) {
-      if (this.#rest.length === 0) {
-        // oxlint-disable-next-line no-await-in-loop -- one chunk after the other
-        const { done, value } = await this.#chunks.next()
-        if (done === true) throw new InvalidBodyError('the body ends early')
-        this.#rest = value
-      }
-      const piece = this.#rest.subarray(0, missing)
-      this.#rest = this.#rest.subarray(piece.length)
-      missing -= piece.length
-      taken.push(piece)
-    }
-    return taken
-  }
 }

@@ -6,7 +6,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as openRequest
 import type { NodeId } from '../../../core/index.ts'
 import { ColumnMissingError, type ColumnWriter, describeColumn, type RawColumn } from '../store/index.ts'
 import { createCredentials, type RequestSecrets, type SignedParts } from './authentication.ts'
-import { BlockSealer, collectBlocks, cutBlocks, openBlocks } from './blocks.ts'
+import { BlockSealer, bodyLength, collectBlocks, cutBlocks, openBlocks } from './blocks.ts'
 import { StaleTokenError, TransferFailedError, TransferRefusedError } from './errors.ts'
 import {
   type Detail,
@@ -30,7 +30,10 @@ export type ColumnClientOptions = {
   readonly idleMs?: number
 }
 
-export type Outgoing = Omit<Upload, 'from'>
+export type Outgoing = Omit<Upload, 'from'> & {
+  /** How often `write` will be called, if that is known: then the body needs no chunked encoding. */
+  readonly writes?: number
+}
 export type Wanted = Pick<Outgoing, 'group' | 'token' | 'key'>
 
 const DEFAULT_IDLE_MS = 30_000
@@ -42,6 +45,10 @@ const NO_UPLOAD: Omit<Detail, 'protection'> = {
   code: { name: 'reed-solomon', columns: 1, data: 1 },
   bytes: 0,
   size: 0,
+}
+
+type RequestParts = Pick<SignedParts, 'path' | 'token' | 'detail'> & {
+  readonly headers?: { readonly [name: string]: string }
 }
 
 type Call = { readonly request: ClientRequest; readonly secrets: RequestSecrets; readonly peer: string }
@@ -62,7 +69,15 @@ export class ColumnClient {
 
   /** Asks the node to store a column. Resolves when the node is ready for its bytes. */
   async put(node: NodeId, column: Outgoing, signal?: AbortSignal): Promise<ColumnWriter> {
-    const call = this.#open('PUT', node, column, { ...column, protection: this.#protection }, signal)
+    const { size, writes } = column
+    const length =
+      writes === undefined
+        ? { 'transfer-encoding': 'chunked' }
+        : { 'content-length': `${bodyLength(size, writes)}` }
+    const headers = { expect: '100-continue', ...length }
+    const parts = this.#partsOf(column, { ...column, protection: this.#protection })
+    const call = this.#begin('PUT', node, { ...parts, headers }, signal)
+    call.request.flushHeaders()
     const upload = new RemoteWriter(call, this.#protection === 'secret', column.size)
     await upload.waitUntilReady()
     return upload
@@ -70,7 +85,8 @@ export class ColumnClient {
 
   /** Asks the node for a column. Its bytes are authentic, but the column may be damaged. */
   async get(node: NodeId, wanted: Wanted, signal?: AbortSignal): Promise<RawColumn> {
-    const call = this.#open('GET', node, wanted, { ...NO_UPLOAD, protection: this.#protection }, signal)
+    const parts = this.#partsOf(wanted, { ...NO_UPLOAD, protection: this.#protection })
+    const call = this.#begin('GET', node, parts, signal)
     const { request, secrets, peer } = call
     request.end()
     const response = await waitForResponse(call)
@@ -126,16 +142,14 @@ export class ColumnClient {
     this.#agent.destroy()
   }
 
-  #open(method: string, node: NodeId, wanted: Wanted, detail: Detail, signal?: AbortSignal): Call {
-    const { group, token, key } = wanted
-    const parts = { path: pathOf(group, key), token, detail: encodeDetail(detail) }
-    return this.#begin(method, node, parts, signal)
+  #partsOf({ group, token, key }: Wanted, detail: Detail): RequestParts {
+    return { path: pathOf(group, key), token, detail: encodeDetail(detail) }
   }
 
   #begin(
     method: string,
     node: NodeId,
-    { path, token, detail: encoded }: Pick<SignedParts, 'path' | 'token' | 'detail'>,
+    { path, token, detail, headers }: RequestParts,
     signal?: AbortSignal,
   ): Call {
     signal?.throwIfAborted()
@@ -143,7 +157,7 @@ export class ColumnClient {
     const address = this.#options.addressOf(node)
     if (address === null) throw new TransferFailedError(peer, 'its address is unknown')
     const { self } = this.#options
-    const signed = this.#credentials.sign({ method, path, from: self, to: node, token, detail: encoded })
+    const signed = this.#credentials.sign({ method, path, from: self, to: node, token, detail })
     const request = openRequest({
       ...address,
       method,
@@ -153,13 +167,12 @@ export class ColumnClient {
         authorization: signed.header,
         [HEADERS.from]: encodeNode(self),
         [HEADERS.token]: token,
-        [HEADERS.detail]: encoded,
-        ...(method === 'PUT' ? { expect: '100-continue', 'transfer-encoding': 'chunked' } : {}),
+        [HEADERS.detail]: detail,
+        ...headers,
       },
       ...(signal === undefined ? {} : { signal }),
     })
     request.setTimeout(this.#idleMs, () => request.destroy(new Error(`nothing moved for ${this.#idleMs} ms`)))
-    if (method === 'PUT') request.flushHeaders()
     return { request, secrets: signed.secrets, peer }
   }
 }

@@ -12,9 +12,10 @@ import type { NodeId } from '../../../core/index.ts'
 import { rejectOnAbort } from '../../registers/connection.ts'
 import { ColumnMissingError, type ColumnStore, ColumnStoreFullError } from '../store/index.ts'
 import { type Credentials, createCredentials, type RequestSecrets } from './authentication.ts'
-import { BlockSealer, collectBlocks, cutBlocks, openBlocks, totalLength } from './blocks.ts'
+import { BlockParser, BlockSealer, collectBlocks, cutBlocks, openBlocks, totalLength } from './blocks.ts'
 import { InvalidBodyError } from './errors.ts'
 import { Limiter, type TransferLoad } from './limiter.ts'
+import { receiveBlocks } from './receive.ts'
 import {
   HEADERS,
   MAX_MESSAGE_BYTES,
@@ -288,12 +289,12 @@ export class ColumnServer {
       if (request.headers.expect !== undefined) response.writeContinue()
       let received = 0
       const body = { key: secrets.requestBody, isSecret: this.#options.isSecret }
-      for await (const chunks of openBlocks(request, body)) {
+      await receiveBlocks(request, new BlockParser(body), async (chunks) => {
         received += totalLength(chunks)
         if (received > upload.size)
           throw new Refusal(413, `the body has more than the ${upload.size} bytes announced`)
         await writer.write(chunks)
-      }
+      })
       if (received !== upload.size)
         throw new Refusal(400, `the body has ${received} bytes; ${upload.size} were announced`)
       await writer.finish()

@@ -1,0 +1,140 @@
+// A checkpoint of 64 MiB over 5 real processes on loopback, beside writing the same bytes with fsync; and its restoration.
+// Rounds alternate, so that a moment in which the machine is busy falls on all alike.
+/* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
+import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { closeSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const BYTES = 64 * 1024 * 1024
+const NODES = 5
+const CODE = { name: 'evenodd', columns: NODES, data: NODES - 2 }
+const ROUNDS = 9
+const WARM_UP_ROUNDS = 2
+const MOST_TIMES_FSYNC = 3
+const MOST_RESTORE_MS = 2000
+
+async function startNode(folder, id, key) {
+  const program = fileURLToPath(new URL('./recovery-process.mjs', import.meta.url))
+  const child = fork(program, [join(folder, `n${id}`), `${id}`, key])
+  const [{ port }] = await once(child, 'message')
+  // One listener: a promise per answer would leave a listener of `exit` behind for each.
+  const answers = []
+  let settle = null
+  const deliver = (answer) => (settle === null ? answers.push(answer) : settle(answer))
+  child.on('message', deliver)
+  child.on('exit', (code) => deliver({ error: `node ${id} ended with ${code}` }))
+  return {
+    id,
+    port,
+    async ask(order, details = {}) {
+      child.send({ order, ...details })
+      const answer =
+        answers.shift() ??
+        (await new Promise((resolve) => {
+          settle = resolve
+        }))
+      settle = null
+      if (answer.error !== undefined) throw new Error(answer.error)
+      return answer.reply
+    },
+    kill: () => child.kill('SIGKILL'),
+  }
+}
+
+/** Writes the bytes as one file of a node's disk would be: written, synced, renamed. */
+function writeWithFsync(folder, bytes) {
+  const file = join(folder, 'plain')
+  const from = performance.now()
+  const descriptor = openSync(`${file}.new`, 'w')
+  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+  renameSync(`${file}.new`, file)
+  const ms = performance.now() - from
+  rmSync(file)
+  return ms
+}
+
+function median(values) {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
+}
+
+function print(name, values, extra = '') {
+  const least = Math.min(...values)
+  console.log(
+    `${name.padEnd(52)}median ${median(values).toFixed(0).padStart(5)} ms   least ${least.toFixed(0).padStart(5)} ms${extra}`,
+  )
+}
+
+function hold(text, value, most, unit) {
+  console.log(
+    `${value <= most ? 'kept  ' : 'MISSED'}  ${text}: ${value.toFixed(value < 10 ? 2 : 0)}${unit} (target ${most}${unit})`,
+  )
+}
+
+const sum = (values) => values.reduce((total, value) => total + value, 0)
+
+/** CPU time of each process so far, in ms. */
+function cpuOf(nodes) {
+  return Promise.all(nodes.map((node) => node.ask('cpu')))
+}
+
+async function measure(nodes, folder) {
+  const bytes = randomBytes(BYTES)
+  const [owner, other] = nodes
+  const holders = nodes.map(({ id }) => id)
+  await owner.ask('fill', { bytes: BYTES })
+  const found = { plain: [], stored: [], digest: [], restored: [], computed: [], ownerCpu: [], holderCpu: [] }
+  for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {
+    const plain = writeWithFsync(folder, bytes)
+    const before = await cpuOf(nodes)
+    const stored = await owner.ask('store', { epoch: round, code: CODE, holders })
+    const cpu = await cpuOf(nodes)
+    const { commit } = stored
+    const sources = holders.map((node, column) => ({ node, column }))
+    const restored = await other.ask('restore', { commit, sources })
+    // Two data columns are lost: the same number of columns is read, and two are computed.
+    const computed = await other.ask('restore', { commit, sources: sources.slice(2) })
+    await Promise.all(nodes.map((node) => node.ask('drop')))
+    if (round < WARM_UP_ROUNDS) continue
+    found.plain.push(plain)
+    found.ownerCpu.push(cpu[0] - before[0])
+    found.holderCpu.push(sum(cpu.slice(1)) - sum(before.slice(1)))
+    found.stored.push(stored.ms)
+    found.digest.push(stored.digestMs)
+    found.restored.push(restored.ms)
+    found.computed.push(computed.ms)
+  }
+  return found
+}
+
+export async function printCheckpoint() {
+  console.log(
+    `checkpoint of ${BYTES / 1024 / 1024} MiB, ${NODES} processes on loopback, EVENODD; ${ROUNDS} rounds`,
+  )
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-bench-'))
+  const key = randomBytes(32).toString('hex')
+  const nodes = []
+  try {
+    for (let id = 1; id <= NODES; id++) nodes.push(await startNode(folder, id, key))
+    const peers = nodes.map(({ id, port }) => [id, port])
+    await Promise.all(nodes.map((node) => node.ask('meet', { peers })))
+    const { plain, stored, digest, restored, computed, ownerCpu, holderCpu } = await measure(nodes, folder)
+    print('write the same bytes with fsync', plain)
+    print('store a checkpoint', stored, `   of it the digest ${median(digest).toFixed(0)} ms`)
+    print('  CPU time of the owner', ownerCpu)
+    print('  CPU time of the four other nodes together', holderCpu)
+    print('restore from data columns', restored)
+    print('restore with two data columns lost', computed)
+    const ratios = stored.map((ms, round) => ms / plain[round])
+    hold('a checkpoint, in times of the write with fsync', median(ratios), MOST_TIMES_FSYNC, '')
+    hold('restoring', median(computed), MOST_RESTORE_MS, ' ms')
+  } finally {
+    for (const node of nodes) node.kill()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,74 @@
+// One node of bench/recovery-checkpoint.mjs, a process of its own: stores columns on disk and serves them. Its parent
+// tells it the ports of the others, and makes one of them store and restore checkpoints.
+import { randomFillSync } from 'node:crypto'
+import { Checkpoints, describePayload } from '../dist/service/recovery/checkpoints/index.js'
+import { openDiskStore } from '../dist/service/recovery/store/index.js'
+import { ColumnClient, ColumnServer } from '../dist/service/recovery/transport/index.js'
+
+const [folder, name, keyText] = process.argv.slice(2)
+const self = Number(name)
+const keys = [Buffer.from(keyText, 'hex')]
+const GROUP = 'bench'
+const TOKEN = 1
+
+let ports = new Map()
+const store = await openDiskStore({ folder })
+const server = await ColumnServer.listen({ self, host: '127.0.0.1', port: 0, keys })
+const allow = async () => ({ ok: true })
+server.serve(GROUP, { store, gate: { mayStore: allow, mayRead: allow, recordStored: allow } })
+const client = new ColumnClient({
+  self,
+  keys,
+  addressOf: (node) => ({ host: '127.0.0.1', port: ports.get(node) }),
+})
+const checkpoints = new Checkpoints({
+  self,
+  group: GROUP,
+  store,
+  client,
+  getToken: () => TOKEN,
+  recordStored: allow,
+})
+let payload = new Uint8Array()
+
+const orders = {
+  async meet({ peers }) {
+    ports = new Map(peers)
+  },
+  async fill({ bytes }) {
+    payload = randomFillSync(new Uint8Array(bytes))
+  },
+  async store({ epoch, code, holders }) {
+    const from = performance.now()
+    const described = await describePayload(payload)
+    const digestMs = performance.now() - from
+    const id = { job: 'bench', assignment: [TOKEN, 0], epoch, token: TOKEN }
+    const plan = { id, code, holders, ...described }
+    const { columns, problems } = await checkpoints.upload(plan, payload)
+    if (columns.length !== holders.length) throw new Error(JSON.stringify(problems))
+    return { ms: performance.now() - from, digestMs, commit: plan }
+  },
+  async restore({ commit, sources }) {
+    const from = performance.now()
+    const restored = await checkpoints.restore(commit, sources)
+    return { ms: performance.now() - from, bad: restored.bad }
+  },
+  async drop() {
+    await checkpoints.drop('bench', [])
+  },
+  async cpu() {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1000
+  },
+}
+
+process.on('message', async ({ order, ...rest }) => {
+  try {
+    process.send({ reply: (await orders[order](rest)) ?? null })
+  } catch (error) {
+    process.send({ error: String(error) })
+  }
+})
+// A node ends with its parent.
+process.on('disconnect', () => process.exit())
+process.send({ port: server.address.port })
