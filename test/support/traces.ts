@@ -4,11 +4,18 @@ import {
   microsOf,
   type NodeId,
   type Output,
+  type Plain,
   type PlainObject,
   type Role,
   type View,
 } from '../../src/core/index.ts'
-import { goalNamed, type Judgement, type RunFacts, specNamed } from '../../src/workbench/specs/index.ts'
+import {
+  type Fold,
+  goalNamed,
+  type Judgement,
+  type RunFacts,
+  specNamed,
+} from '../../src/workbench/specs/index.ts'
 import type { Connected, Observation, Reach } from '../../src/workbench/trace/index.ts'
 
 const micros = (ms: number | null): number | null => (ms === null ? null : microsOf(ms))
@@ -69,6 +76,15 @@ export const commandedAt = (ms: number, node: NodeId, command: Command): Observa
   node,
   command,
 })
+
+/** The memory of a fold after a trace. */
+export function memoryAfter<M extends Plain>(
+  fold: Fold<M>,
+  run: RunFacts,
+  observations: readonly Observation[],
+): M {
+  return observations.reduce((memory, seen) => fold.next(memory, seen), fold.begin(run))
+}
 
 /** The judgement of the last observation, or of the first that violates the requirement. */
 export function judgement(name: string, run: RunFacts, observations: readonly Observation[]): Judgement {

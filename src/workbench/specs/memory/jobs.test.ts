@@ -178,7 +178,7 @@ describe('a new job of the same name', () => {
 
 describe('runs', () => {
   it('lists a start as an active run', () => {
-    expect(sum(after(...STORED, start(2, [1, 1], commitOf(FIRST)))).runs).toEqual([
+    expect(sum(after(...STORED, start(2, [1, 1], commitOf(FIRST)))).runs).toMatchObject([
       { node: 2, assignment: [1, 1], isActive: true, isStopped: false },
     ])
   })
