@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join as pathJoin } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { recoveryProducers } from '../../test/support/recovery-errors.ts'
 import { assert, type Plain } from '../core/index.ts'
 import { catalogue } from '../protocols/index.ts'
 import { checkedStable } from '../protocols/local-leader/stable.ts'
@@ -272,12 +273,15 @@ const PRODUCERS: { readonly [code: string]: () => unknown } = {
     own.crash('a')
     await leading
   },
+  ...recoveryProducers(() => folder),
 }
 
 /** Errors that need real child processes, and the test file that produces each. */
 const PRODUCED_IN: { readonly [code: string]: string } = {
   ERR_CONCLAVE_GUARDIAN_LOST: '../service/supervise/guardian-process.test.ts',
   ERR_CONCLAVE_COMMAND_FAILED: '../service/supervise/guardian-process.test.ts',
+  ERR_CONCLAVE_DIGEST_MISMATCH: '../service/recovery/checkpoints/checkpoints.test.ts',
+  ERR_CONCLAVE_PAYLOAD_CHANGED: '../service/recovery/checkpoints/checkpoints.test.ts',
 }
 
 describe('the error catalogue', () => {

@@ -2,25 +2,9 @@
  * Every error that callers can meet, by its stable `code`: what it means, what to do, and how a command that meets it
  * exits. `docs/reference/errors.md` is generated from this table, and a test produces each error in it.
  */
+import { type CatalogueEntry, entry } from './error-catalogue-entry.ts'
+import { RECOVERY_ERRORS } from './error-catalogue-recovery.ts'
 import { EXIT } from './errors.ts'
-
-export type CatalogueEntry = {
-  /** The name of the class. */
-  readonly name: string
-  /** The package's door that exports the class; null where only its code is public. */
-  readonly door: string | null
-  readonly meaning: string
-  readonly action: string
-  readonly exit: number
-}
-
-const entry = (
-  name: string,
-  door: string | null,
-  meaning: string,
-  action: string,
-  exit: number = EXIT.failure,
-): CatalogueEntry => ({ name, door, meaning, action, exit })
 
 export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
   // The library.
@@ -282,6 +266,7 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
     'The command of `conclave run` could not be started.',
     'Check the path and the permissions of the command.',
   ),
+  ...RECOVERY_ERRORS,
   // The workbench and the testkit.
   ERR_CONCLAVE_INVALID_SCENARIO: entry(
     'InvalidScenarioError',

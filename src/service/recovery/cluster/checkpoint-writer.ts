@@ -49,11 +49,17 @@ const MAX_FAILING_MS = 15_000
 
 export class CheckpointWriter {
   readonly #manager: ManagerPort
-  readonly #checkpoints: Checkpoints
+  readonly #checkpoints: Pick<Checkpoints, 'upload'>
+  readonly #maxFailingMs: number
   /** By job: one at a time. */
   readonly #attempts = new Map<string, Attempt>()
 
-  constructor(manager: ManagerPort, checkpoints: Checkpoints) {
+  constructor(
+    manager: ManagerPort,
+    checkpoints: Pick<Checkpoints, 'upload'>,
+    maxFailingMs: number = MAX_FAILING_MS,
+  ) {
+    this.#maxFailingMs = maxFailingMs
     this.#manager = manager
     this.#checkpoints = checkpoints
   }
@@ -80,7 +86,7 @@ export class CheckpointWriter {
         if (hasChanged) [fence, since] = [current, performance.now()]
         const epoch = this.#nextEpoch(job)
         if (!hasChanged) throwIfFull(job, epoch, error)
-        if (performance.now() - since > MAX_FAILING_MS)
+        if (performance.now() - since > this.#maxFailingMs)
           throw new CheckpointFailedError(job, epoch, error.message)
       }
       // oxlint-disable-next-line no-await-in-loop -- as above
@@ -104,7 +110,7 @@ export class CheckpointWriter {
         problems: [{ node: '', column: 0, problem: error.message }],
       }))
       attempt.problems = problems
-      const texts = problems.map(({ node, problem }) => `${node}: ${problem}`)
+      const texts = problems.map(({ node, problem }) => (node === '' ? problem : `${node}: ${problem}`))
       await this.#manager.command({ do: 'uploaded', id, columns, problems: texts })
     }
     void report()
