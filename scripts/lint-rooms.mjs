@@ -85,6 +85,13 @@ const ROOMS = {
     'service/config',
     'service/client',
   ],
+  'service/demo': [
+    'workbench/scenario',
+    'service/recovery',
+    'service/supervise',
+    'service/chaos',
+    'service/agent',
+  ],
 }
 ROOMS.cli = Object.keys(ROOMS)
 const PURE = ['core', 'links', 'protocols', 'recovery/codes', 'recovery/manager', 'workbench/']

@@ -4,8 +4,8 @@ import type { DemoState, NodeState, TileState } from '../state.ts'
 const BYTES_PER_PIXEL = 3
 const COLOURS = 8
 
-function find<T extends Element>(id: string): T {
-  return document.querySelector(`#${id}`) as unknown as T
+function find(id: string): HTMLElement {
+  return document.querySelector(`#${id}`) as HTMLElement
 }
 
 /** Creates an element within `parent`. */
@@ -32,7 +32,7 @@ function colourClass(state: DemoState, node: string | null): string {
 
 // ---- The picture ----
 
-const canvas = find<HTMLCanvasElement>('canvas')
+const canvas = find('canvas') as HTMLCanvasElement
 const drawing = canvas.getContext('2d')
 /** Rows that are drawn, by tile. */
 const drawn = new Map<string, number>()
@@ -68,7 +68,7 @@ function showPicture(state: DemoState): void {
     canvas.height = height
     drawn.clear()
   }
-  const frames = find<HTMLElement>('tiles')
+  const frames = find('tiles')
   for (const [index, tile] of state.tiles.entries()) {
     const known = frames.children[index] as HTMLElement | undefined
     const frame = known ?? addFrame(frames, state, tile)
@@ -146,8 +146,8 @@ function describeNode(state: DemoState, { id, status }: NodeState): string {
 // ---- The group ----
 
 function showGroup({ view, step, nodes }: DemoState, steps: readonly string[]): void {
-  const members = view === null ? 'No view yet.' : `View ${view.token}: ${view.members.join(', ')}.`
-  setText(find('view'), `${members} ${nodes.length} nodes in all.`)
+  const members = view === null ? 'No view yet.' : `View ${view.token}: ${view.members.join(', ')}`
+  setText(find('view'), `${members} (${view?.members.length ?? 0} of ${nodes.length})`)
   const current = step?.step ?? 0
   setText(find('manager'), view === null ? 'Not elected yet.' : `${view.leader} leads the view.`)
   const list = find('steps')
@@ -198,7 +198,8 @@ function showHeader(state: DemoState): void {
   const total = tiles.reduce((sum, { height }) => sum + height, 0)
   const rows = tiles.reduce((sum, tile) => sum + tile.rows, 0)
   const share = total === 0 ? 0 : rows / total
-  find<HTMLProgressElement>('progress').value = share
+  const bar = find('progress') as HTMLProgressElement
+  bar.value = share
   const element = find('phase')
   element.className = identical === null ? '' : identical ? 'good' : 'bad'
   const texts = {
@@ -234,7 +235,7 @@ function addCount(list: Element): Element {
 }
 
 function showEvents({ events }: DemoState): void {
-  const list = find<HTMLElement>('events')
+  const list = find('events')
   const newest = [...events].reverse()
   for (const [index, { seconds, text }] of newest.entries()) {
     const item = list.children[index] ?? addEvent(list)
