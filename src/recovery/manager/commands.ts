@@ -57,7 +57,17 @@ function carryOut(work: Work, command: ManagerCommand): string | null {
 
 function submit(work: Work, job: string): string | null {
   if (!JOB_NAME.test(job)) return 'the name must have 1 to 100 letters, digits, dots, hyphens or underscores'
-  if (!work.state.submits.includes(job)) work.set({ submits: [...work.state.submits, job] })
+  const { submits, life } = work.state
+  const record = work.entryOf(job)?.record
+  const isOwn = record?.owner?.[0] === work.settings.self && record.owner[1] === life
+  if (!submits.includes(job)) {
+    // The leader would take it for the same submission, asked for again.
+    if (isOwn && record.status === 'submitted') {
+      work.output({ type: 'submissionFailed', job, reason: 'the name is in use: that job is submitted' })
+      return null
+    }
+    work.set({ submits: [...submits, job] })
+  }
   work.request({ kind: 'submit', token: work.token, job })
   return null
 }
