@@ -52,6 +52,117 @@ describe('describeGroup', () => {
   })
 })
 
+it.each<[string, Partial<GroupCondition>, string, number]>([
+  ['a single voter', { voters: [['a']], reachable: ['a'] }, 'at-risk', 0],
+  ['three of three', { voters: [['a', 'b', 'c']] }, 'healthy', 1],
+  ['three of four', { voters: [['a', 'b', 'c', 'd']], reachable: ['a', 'b', 'c'] }, 'at-risk', 0],
+  ['an alarm, whatever the voters', { alarm: 'two lead', reachable: ['a', 'b', 'c'] }, 'alarm', 0],
+  ['no leader, although all voters are reachable', { leader: null }, 'no-leader', 2],
+  ['local mode: every reachable node but one may fail', { mode: 'local' }, 'healthy', 4],
+])('the level and the tolerance of %s', (_what, change, level, failureTolerance) => {
+  expect(describeGroup({ ...FIVE, ...change })).toMatchObject({ level, failureTolerance })
+})
+
+describe('a group in a store', () => {
+  const STORE: GroupCondition = { ...FIVE, mode: 'store', voters: [], reachable: ['a', 'b'] }
+
+  it.each<[Partial<GroupCondition>, string, string]>([
+    [{}, 'healthy', 'healthy: a leads g with token 4; 2 nodes have a register'],
+    [
+      { reachable: ['a'] },
+      'at-risk',
+      'at risk: a leads g with token 4; 1 node has a register, so no other node can take over',
+    ],
+    [{ leader: null, leaderlessMs: 500 }, 'no-leader', 'no leader in g for 0.5 s: 2 nodes have a register'],
+    [{ alarm: 'two lead' }, 'alarm', 'SAFETY ALARM in g: two lead'],
+  ])('with %j is %s', (change, level, sentence) => {
+    expect(describeGroup({ ...STORE, ...change })).toMatchObject({ level, sentence })
+  })
+})
+
+describe('a group with views', () => {
+  type Membership = NonNullable<GroupCondition['membership']>
+  const MEMBERSHIP: Membership = {
+    view: { id: [3, 'a'], members: ['a', 'b', 'c', 'd', 'e'], incarnations: [1, 1, 1, 1, 1] },
+    incarnation: 1,
+    inQuorum: true,
+    failureTolerance: 2,
+    waitingFor: null,
+  }
+  const inView = (...members: readonly string[]): Partial<Membership> => ({
+    view: { id: [3, 'a'], members, incarnations: members.map(() => 1) },
+  })
+
+  it.each<[string, Partial<Membership>, Partial<GroupCondition>, string]>([
+    [
+      'all nodes',
+      {},
+      {},
+      'healthy: a leads g with token 4; all 5 nodes are in view 3.a; the group can survive 2 failures',
+    ],
+    [
+      'one node outside',
+      { ...inView('a', 'b', 'c', 'd'), failureTolerance: 1 },
+      {},
+      'degraded: a leads g with token 4; e is not in view 3.a; the group can survive 1 more failure',
+    ],
+    [
+      'two nodes outside',
+      { ...inView('a', 'b', 'c'), failureTolerance: 0 },
+      {},
+      'at risk: a leads g with token 4; d, e are not in view 3.a; the group cannot survive another failure',
+    ],
+    [
+      'a leader that may not lead',
+      {},
+      { leader: null, leaderlessMs: 0 },
+      'no leader in g for 0.0 s: the leader of view 3.a is ineligible',
+    ],
+    [
+      'no quorum',
+      { inQuorum: false },
+      { leader: null, leaderlessMs: 2000 },
+      'no leader in g for 2.0 s: no majority of view 3.a responds',
+    ],
+    ['no view', { view: null, inQuorum: false }, {}, 'no leader in g for 0.0 s: this node is in no view'],
+    [
+      'a majority missing before the first view',
+      {
+        view: null,
+        waitingFor: {
+          view: null,
+          members: ['a', 'b', 'c', 'd', 'e'],
+          mayHaveFormed: false,
+          unreachable: ['c', 'd', 'e'],
+        },
+      },
+      { leader: null },
+      'no leader in g for 0.0 s: 3 of the 5 nodes are needed, but c, d, e are unreachable',
+    ],
+    [
+      'a majority missing of the view',
+      { waitingFor: { view: [3, 'a'], members: ['a', 'b'], mayHaveFormed: false, unreachable: ['b'] } },
+      { leader: null },
+      'no leader in g for 0.0 s: 2 of the 2 members of view 3.a are needed, but b is unreachable',
+    ],
+    [
+      'a view that others may have formed',
+      { waitingFor: { view: [4, 'b'], members: ['b', 'c'], mayHaveFormed: true, unreachable: ['b', 'c'] } },
+      { leader: null },
+      'no leader in g for 0.0 s: b, c may have formed view 4.b; waiting for one of them to return',
+    ],
+    [
+      'a view that one other may have formed',
+      { waitingFor: { view: [4, 'b'], members: ['b'], mayHaveFormed: true, unreachable: ['b'] } },
+      { leader: null },
+      'no leader in g for 0.0 s: b may have formed view 4.b; waiting for it to return',
+    ],
+  ])('with %s', (_what, membership, change, sentence) => {
+    const condition = { ...FIVE, membership: { ...MEMBERSHIP, ...membership }, ...change }
+    expect(describeGroup(condition).sentence).toBe(sentence)
+  })
+})
+
 describe('LeaderMonitor', () => {
   const monitorOf = (...tokens: readonly (readonly [string, number] | null)[]): LeaderMonitor => {
     const monitor = new LeaderMonitor(() => {})

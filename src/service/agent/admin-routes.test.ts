@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
+import { createApp } from './app.ts'
+import { Claims } from './claims.ts'
+import { EventLog } from './event-log.ts'
+import { LeaderMonitor } from './leader-monitor.ts'
+
+const TOKEN = 'an admin token of some length'
+const LEADING: GroupStatus = {
+  role: 'leader',
+  leader: { id: 'a', token: 12 },
+  members: null,
+  mode: 'majority',
+  leaseMs: 80,
+  voters: [['a', 'b']],
+  nodes: [
+    { id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 },
+    { id: 'b', reachable: true, evidenceMsAgo: 1, heardMsAgo: 1 },
+  ],
+  evidenceForMs: 100,
+  idle: null,
+  membership: null,
+  primary: null,
+  datagrams: { sent: 0, received: 0, dropped: 0 },
+}
+
+function lab(
+  status: Partial<GroupStatus> = {},
+  removeVoter: (id: unknown) => Promise<void> = async () => {},
+) {
+  const claims = new Claims()
+  const state = { status: { ...LEADING, ...status }, stepDown: async (): Promise<boolean> => true }
+  const node = {
+    group: 'g',
+    id: 'a',
+    lease: { lengthMs: 100, marginMs: 40 },
+    status: () => state.status,
+    stepDown: () => state.stepDown(),
+    removeVoter,
+    async *trace() {},
+  }
+  const group = { node, events: new EventLog('run'), monitor: new LeaderMonitor(() => {}), claims }
+  const app = createApp({
+    groups: new Map([['g', group]]),
+    adminToken: TOKEN,
+    isLoopback: true,
+    hosts: null,
+    version: '0',
+    closing: new AbortController().signal,
+  })
+  /** The status code and the body of an administrative request. */
+  async function ask(method: string, path: string, body?: string, token = TOKEN): Promise<[number, unknown]> {
+    const headers = { authorization: `Bearer ${token}` }
+    const response = await app.request(path, { method, headers, ...(body === undefined ? {} : { body }) })
+    return [response.status, await response.json()]
+  }
+  return { ask, claims, state }
+}
+
+const refusal = (code: string, message: string, field: string | null = null) => ({
+  error: { code, message, field },
+})
+
+describe('a claim', () => {
+  it('lets another process act on the term until it expires with the lease', async () => {
+    const { ask } = lab()
+    const [status, body] = await ask('POST', '/v1/claim', '{"claim":null}')
+    expect([status, body]).toEqual([
+      200,
+      {
+        group: 'g',
+        id: 'a',
+        claim: expect.stringMatching(/^[\w-]{12}$/),
+        token: 12,
+        expiresInMs: 80,
+        ending: false,
+      },
+    ])
+    const { claim } = body as { claim: string }
+    expect(await ask('POST', '/v1/claim', JSON.stringify({ claim }))).toMatchObject([200, { claim }])
+  })
+
+  it('is refused after it was released', async () => {
+    const { ask } = lab()
+    const [, body] = await ask('POST', '/v1/claim', '{"claim":null}')
+    const { claim } = body as { claim: string }
+    expect(await ask('DELETE', `/v1/claim?claim=${claim}`)).toEqual([200, { group: 'g' }])
+    expect(await ask('POST', '/v1/claim', JSON.stringify({ claim }))).toEqual([
+      409,
+      refusal('ClaimRefused', 'the claim has expired, or there are too many claims'),
+    ])
+  })
+
+  it('is refused while the agent ends its term', async () => {
+    const { ask, claims } = lab()
+    await claims.holdTerm({ signal: AbortSignal.abort() })
+    expect(await ask('POST', '/v1/claim', '{"claim":null}')).toEqual([
+      409,
+      refusal('ClaimRefused', 'the agent is ending its term'),
+    ])
+  })
+
+  it.each<[string, Partial<GroupStatus>, string]>([
+    ['follows', { role: 'follower', leader: { id: 'b', token: 3 } }, 'a does not lead; the leader is b'],
+    ['knows of no leader', { role: 'candidate', leader: null }, 'a does not lead'],
+    ['has no lease any more', { leaseMs: null }, 'a does not lead; the leader is a'],
+  ])('is refused by an agent that %s', async (_what, status, message) => {
+    expect(await lab(status).ask('POST', '/v1/claim', '{"claim":null}')).toEqual([
+      409,
+      refusal('NotLeader', message),
+    ])
+  })
+
+  it.each(['', 'claim', '{}', '[]', 'null', '{"claim":7}', '{"claim":null,"more":1}'])(
+    'with the body %j is refused',
+    async (body) => {
+      expect(await lab().ask('POST', '/v1/claim', body)).toEqual([
+        400,
+        refusal(
+          'InvalidBody',
+          'claim: must be null for a new claim, or the id of a claim to renew, as in {"claim": null}',
+          'claim',
+        ),
+      ])
+    },
+  )
+
+  it('can be released without its id, which changes nothing', async () => {
+    const { ask } = lab()
+    const [, body] = await ask('POST', '/v1/claim', '{"claim":null}')
+    const { claim } = body as { claim: string }
+    expect(await ask('DELETE', '/v1/claim')).toEqual([200, { group: 'g' }])
+    expect(await ask('POST', '/v1/claim', JSON.stringify({ claim }))).toMatchObject([200, { claim }])
+  })
+})
+
+describe('the removal of a node', () => {
+  it.each(['', '{}', '{"id":7}', '{"id":""}', '{"id":"b","now":true}', '["b"]'])(
+    'is refused with the body %j',
+    async (body) => {
+      expect(await lab().ask('POST', '/v1/remove', body)).toEqual([
+        400,
+        refusal('InvalidBody', 'id: must be the id of a node, as in {"id": "n3"}', 'id'),
+      ])
+    },
+  )
+
+  it('names the nodes of the group if it does not know one', async () => {
+    expect(await lab().ask('POST', '/v1/remove', '{"id":"x"}')).toEqual([
+      404,
+      refusal('UnknownNode', 'x is not a node of g; its nodes are a, b', 'id'),
+    ])
+  })
+
+  it('asks the store about nodes that it does not know', async () => {
+    const asked: unknown[] = []
+    const { ask } = lab({ mode: 'store' }, async (id) => void asked.push(id))
+    expect(await ask('POST', '/v1/remove', '{"id":"x"}')).toEqual([200, { group: 'g', removing: 'x' }])
+    expect(asked).toEqual(['x'])
+  })
+
+  it('passes on why the protocol refuses, and reports other errors as its own', async () => {
+    const refused = lab({}, () => Promise.reject(new CommandRefusedError('removeVoter', 'b leads')))
+    expect(await refused.ask('POST', '/v1/remove', '{"id":"b"}')).toEqual([
+      409,
+      refusal('CommandRefused', 'removeVoter was refused: b leads'),
+    ])
+    const broken = lab({}, () => Promise.reject(new RangeError('no room')))
+    expect(await broken.ask('POST', '/v1/remove', '{"id":"b"}')).toEqual([
+      500,
+      refusal('RangeError', 'no room'),
+    ])
+  })
+})
+
+describe('a step-down', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('that a claim delays is polled, and answered when the term is over', async () => {
+    const { ask, state } = lab()
+    state.stepDown = async () => false
+    const asking = ask('POST', '/v1/step-down')
+    await vi.advanceTimersByTimeAsync(200)
+    // Elected again: the term of the request is over.
+    state.status = { ...LEADING, leader: { id: 'a', token: 13 } }
+    await vi.advanceTimersByTimeAsync(50)
+    expect(await asking).toEqual([200, { group: 'g', steppedDown: { id: 'a', token: 12 } }])
+  })
+
+  it('in local mode has no token', async () => {
+    const { ask } = lab({ leader: { id: 'a', token: null } })
+    expect(await ask('POST', '/v1/step-down')).toEqual([
+      200,
+      { group: 'g', steppedDown: { id: 'a', token: null } },
+    ])
+  })
+})
+
+it.each([
+  ['POST', '/v1/step-down'],
+  ['POST', '/v1/remove'],
+  ['POST', '/v1/claim'],
+  ['DELETE', '/v1/claim'],
+])('%s %s needs the whole token', async (method, path) => {
+  const { ask } = lab()
+  for (const wrong of ['', TOKEN.slice(1), `${TOKEN}x`, TOKEN.toUpperCase()]) {
+    // oxlint-disable-next-line no-await-in-loop -- one request after the other
+    expect(await ask(method, path, undefined, wrong)).toEqual([
+      401,
+      refusal('InvalidAdminToken', 'the admin token is missing or wrong', 'Authorization'),
+    ])
+  }
+})
