@@ -3,7 +3,7 @@
  * and the outputs that the sink may not have yet. The definition is in every checkpoint, because older checkpoints are
  * dropped. State, outputs and result are encoded values (value.ts) within an encoded value.
  */
-import { createHash } from 'node:crypto'
+import { ContentDigest } from '../checkpoints/digest.ts'
 import { InvalidJobValueError } from './errors.ts'
 import { decodeParts, encodeParts } from './value.ts'
 
@@ -44,7 +44,7 @@ export type EncodedContent = {
   /** To be joined in order. */
   readonly chunks: readonly Uint8Array[]
   readonly bytes: number
-  /** SHA-256, in hexadecimal. */
+  /** See checkpoints/digest.ts. */
   readonly digest: string
 }
 
@@ -56,13 +56,9 @@ export function encodeContent(content: JobContent): EncodedContent {
     { ...content, format: FORMAT, outputs: outputs.map(({ seq, value }) => [seq, value]) },
     'checkpoint',
   )
-  const hash = createHash('sha256')
-  let bytes = 0
-  for (const chunk of chunks) {
-    hash.update(chunk)
-    bytes += chunk.length
-  }
-  return { chunks, bytes, digest: hash.digest('hex') }
+  const digest = new ContentDigest()
+  for (const chunk of chunks) digest.update(chunk)
+  return { chunks, bytes: digest.bytes, digest: digest.digest() }
 }
 
 type StoredContent = Omit<JobContent, 'outputs'> & {
