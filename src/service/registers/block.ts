@@ -53,7 +53,8 @@ export function decodeBlock(text: string): DecodeResult {
   const json = rest.join(' ')
   if (mark !== MARK || format === undefined)
     return { is: 'corrupt', problem: 'it does not start with the mark of a block' }
-  if (format !== FORMAT && /^\d+$/.test(format)) return { is: 'foreign', format }
+  if (!/^\d+$/.test(format)) return { is: 'corrupt', problem: 'its format is not a number' }
+  if (format !== FORMAT) return { is: 'foreign', format }
   if (digest(json) !== sum) return { is: 'corrupt', problem: 'its checksum does not match' }
   const parsed: unknown = JSON.parse(json)
   const fault = whyNotPlain(parsed)
