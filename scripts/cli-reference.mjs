@@ -16,6 +16,10 @@ function helpOf(command) {
   return printed.trimEnd()
 }
 
+function sectionOf(level, command, parent = '') {
+  return `${level} conclave ${parent}${command.name()}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\``
+}
+
 /** The page between its marks. */
 export async function cliReferenceText() {
   const root = await createProgram('')
@@ -24,8 +28,9 @@ export async function cliReferenceText() {
     const name = command.name()
     return `| [\`${name}\`](#conclave-${name}) | ${command.description().replaceAll('|', '\\|')} |`
   })
-  const sections = commands.map(
-    (command) => `## conclave ${command.name()}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\``,
-  )
+  const sections = commands.flatMap((command) => [
+    sectionOf('##', command),
+    ...command.commands.map((inner) => sectionOf('###', inner, `${command.name()} `)),
+  ])
   return [`| command | what it does |\n| --- | --- |\n${rows.join('\n')}`, ...sections].join('\n\n')
 }

@@ -329,6 +329,7 @@ describe('conclave specs, protocols and help', () => {
     const names = commands.map((command) => command.name())
     expect(names).toEqual(expect.arrayContaining(['up', 'agent', 'run', 'status', 'draw', 'completion']))
     const without = commands
+      .flatMap((command) => (command.commands.length > 0 ? command.commands : [command]))
       .filter(({ options }) => !options.some(({ long }) => long === '--json'))
       .map((command) => command.name())
     // Shell scripts call this command.

@@ -125,7 +125,7 @@ function serveCommand(): Command {
   return addJobNodeFlags(new Command('serve').description('run a node that stores checkpoints and runs jobs'))
     .option('--slots <n>', 'how many jobs this node runs at a time (default: 4)')
     .option('--outputs <folder>', 'write the outputs of jobs to files in this folder')
-    .option('--json', 'accepted for symmetry: the log is always one JSON object per line')
+    .option('--json', 'print an error as one JSON object; the log always is one JSON object per line')
     .addHelpText(
       'after',
       `

@@ -44,6 +44,17 @@ export function createJobApp({ cluster, adminToken, hosts }: JobAppOptions): Hon
   })
   if (hosts !== null) app.use(refuseOtherHosts(hosts))
   app.use(readBody)
+  app.use('/v1/*', async (c, next) => {
+    const group = c.req.query('group')
+    if (group === undefined || group === cluster.group) return next()
+    return errorResponse(
+      c,
+      404,
+      'UnknownGroup',
+      `this node is in the group "${cluster.group}", not in "${group}"`,
+      'group',
+    )
+  })
   app.get('/healthz', (c) => c.json({ ok: true }))
   app.get('/v1/jobs', async (c) => {
     const { leader, members } = cluster.view()

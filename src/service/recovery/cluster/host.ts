@@ -187,10 +187,15 @@ export class Host {
       await this.#writer.store(job, assignment, content, this.#closing.signal)
       this.#settle(job, null)
     } catch (error) {
-      const isGone = error instanceof JobFencedError && !this.#closing.signal.aborted
-      if (!isGone) this.#settle(job, error as Error)
+      const { manager } = this.#options
+      if (this.#closing.signal.aborted) this.#settle(job, error as Error)
       // This node left the group in between, so the submission never happened.
-      else await this.#options.manager.command({ do: 'submit', job })
+      else if (error instanceof JobFencedError) await manager.command({ do: 'submit', job })
+      else {
+        // Without its definition the job would keep the name, and never run.
+        await manager.command({ do: 'cancel', job })
+        this.#settle(job, error as Error)
+      }
     }
   }
 
