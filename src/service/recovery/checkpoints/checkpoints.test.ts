@@ -24,7 +24,7 @@ type TestNode = {
   readonly store: ColumnStore
   readonly server: ColumnServer
   readonly checkpoints: Checkpoints
-  /** Columns that the protocol was told about. */
+  /** Columns that the protocol has recorded. */
   readonly held: Upload[]
   /** Tokens below are refused. */
   fence: number
@@ -89,7 +89,7 @@ function sourcesOf({ holders }: Commit): readonly Source[] {
 }
 
 /** Stores a payload at all nodes, from the first. */
-async function store(nodes: readonly TestNode[], payload: Payload, epoch = 1): Promise<Commit> {
+async function storeAtAll(nodes: readonly TestNode[], payload: Payload, epoch = 1): Promise<Commit> {
   const plan = await planFor(nodes, payload, epoch)
   const { columns, problems } = await (nodes[0] as TestNode).checkpoints.upload(plan, payload)
   expect(problems).toEqual([])
@@ -117,7 +117,7 @@ describe('a checkpoint', () => {
   it.each([0, 1, 1000, MEGABYTE, 5 * MEGABYTE + 7])('of %i bytes is stored and restored', async (size) => {
     const nodes = await startNodes(5)
     const payload = randomBytes(size)
-    const commit = await store(nodes, payload)
+    const commit = await storeAtAll(nodes, payload)
     expect(commit.holders).toEqual([1, 2, 3, 4, 5])
     expect(nodes.map(({ held }) => held.map(({ key }) => key.column))).toEqual([[0], [1], [2], [3], [4]])
     const restored = await Promise.all(
@@ -130,7 +130,7 @@ describe('a checkpoint', () => {
   it.each([1, 2, 3, 4, 7])('survives among %i nodes as many losses as its code tolerates', async (count) => {
     const nodes = await startNodes(count)
     const payload = randomBytes(MEGABYTE)
-    const commit = await store(nodes, payload)
+    const commit = await storeAtAll(nodes, payload)
     const { data } = commit.code
     const sources = sourcesOf(commit).slice(commit.code.columns - data)
     const { payload: found } = await (nodes.at(-1) as TestNode).checkpoints.restore(commit, sources)
@@ -146,7 +146,7 @@ describe('a checkpoint', () => {
     const whole = randomBytes(4 * MEGABYTE)
     const cuts = [0, 1, 3, 100_003, 900_001, 900_001, 3_999_999, whole.length]
     const pieces = (): Uint8Array[] => cuts.slice(1).map((end, at) => whole.subarray(cuts[at], end))
-    const commit = await store(nodes, pieces)
+    const commit = await storeAtAll(nodes, pieces)
     expect(commit.digest).toBe((await describePayload(whole)).digest)
     const { payload } = await (nodes[2] as TestNode).checkpoints.restore(commit, sourcesOf(commit))
     expect(whole.equals(payload)).toBe(true)
@@ -292,7 +292,7 @@ describe('a restored checkpoint', () => {
   ] as const)('does without columns with %s, and reports them by name', async (_, change, problem) => {
     const nodes = await startNodes(5)
     const payload = randomBytes(4 * MEGABYTE)
-    const commit = await store(nodes, payload)
+    const commit = await storeAtAll(nodes, payload)
     const [first, second] = nodes as [TestNode, TestNode]
     damage(first, commit, change)
     damage(second, commit, change)
@@ -315,16 +315,16 @@ describe('a restored checkpoint', () => {
   it('does without nodes that are gone, also in the middle', async () => {
     const nodes = await startNodes(5)
     const payload = randomBytes(30 * MEGABYTE)
-    const commit = await store(nodes, payload)
+    const commit = await storeAtAll(nodes, payload)
     const [, second, third, fourth] = nodes as [TestNode, TestNode, TestNode, TestNode]
     await second.server.close()
-    let closing: Promise<void> | null = null
+    const closing: Promise<void>[] = []
     const { payload: found, bad } = await fourth.checkpoints.restore(commit, sourcesOf(commit), {
       onProgress: () => {
-        closing ??= third.server.close()
+        if (closing.length === 0) closing.push(third.server.close())
       },
     })
-    await closing
+    await Promise.all(closing)
     expect(payload.equals(found)).toBe(true)
     expect(bad.map(({ node, isLost }) => [node, isLost])).toEqual([
       [2, false],
@@ -347,7 +347,7 @@ describe('a restored checkpoint', () => {
 describe('repair', () => {
   it('rebuilds a column that a scrub found corrupt, byte by byte as it was', async () => {
     const nodes = await startNodes(5)
-    const commit = await store(nodes, randomBytes(4 * MEGABYTE))
+    const commit = await storeAtAll(nodes, randomBytes(4 * MEGABYTE))
     await Promise.all(
       nodes.map(async (node) => {
         const before = readFileSync(fileOf(node, commit))
@@ -370,7 +370,7 @@ describe('repair', () => {
 
   it('does not change anything when it fails', async () => {
     const nodes = await startNodes(5)
-    const commit = await store(nodes, randomBytes(4 * MEGABYTE))
+    const commit = await storeAtAll(nodes, randomBytes(4 * MEGABYTE))
     const first = nodes[0] as TestNode
     for (const node of nodes.slice(2)) damage(node, commit, flipLast)
     await expect(first.checkpoints.repair(commit, 0, sourcesOf(commit))).rejects.toMatchObject({
@@ -386,7 +386,7 @@ describe('re-encoding', () => {
   it('stores a checkpoint for other holders, beside the old columns, which can then be dropped', async () => {
     const nodes = await startNodes(5)
     const payload = randomBytes(4 * MEGABYTE)
-    const commit = await store(nodes, payload)
+    const commit = await storeAtAll(nodes, payload)
     const rest = nodes.slice(1, 4)
     const id = { ...commit.id, token: 20_001 }
     const plan = { id, code: codeFor(3), holders: rest.map((node) => node.id) }

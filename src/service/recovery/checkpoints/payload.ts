@@ -21,6 +21,7 @@ export async function describePayload(payload: Payload, signal?: AbortSignal): P
     for (let at = 0; at < piece.length; at += SLICE_BYTES) {
       signal?.throwIfAborted()
       content.update(piece.subarray(at, at + SLICE_BYTES))
+      // oxlint-disable-next-line no-await-in-loop -- lets other work run
       if (piece.length > SLICE_BYTES) await nextTurn()
     }
   }

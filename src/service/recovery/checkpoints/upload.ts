@@ -38,7 +38,7 @@ export type UploadOutcome = {
   readonly problems: readonly UploadProblem[]
 }
 
-/** A column as its holder is told about it. */
+/** What a holder learns about a column before its bytes. */
 export type AnnouncedColumn = Omit<Upload, 'group' | 'from' | 'token'>
 
 /** Where columns go. */

@@ -82,6 +82,13 @@ class Refusal extends Error {
   }
 }
 
+type Signed = {
+  readonly from: NodeId
+  readonly token: number
+  readonly detail: string
+  readonly secrets: RequestSecrets
+}
+
 type Authentic = {
   readonly transfer: Transfer
   readonly detail: string
@@ -198,15 +205,11 @@ export class ColumnServer {
   }
 
   /** Checks who sent the request. */
-  #authenticate(request: IncomingMessage): Authentic {
-    const { method = '', url: path = '', headers } = request
-    if (method !== 'PUT' && method !== 'GET') throw new Refusal(405, `the method ${method} is not allowed`)
+  #verify({ method = '', url: path = '', headers }: IncomingMessage): Signed {
     const text = (name: string): string => {
       const value = headers[name]
       return typeof value === 'string' ? value : ''
     }
-    const parsed = parsePath(path)
-    if (parsed === null) throw new Refusal(400, 'the path does not name a column')
     const from = parseNode(text(HEADERS.from))
     if (from === null) throw new Refusal(400, `the header "${HEADERS.from}" must be a node id`)
     if (!/^\d{1,16}$/.test(text(HEADERS.token)))
@@ -215,7 +218,24 @@ export class ColumnServer {
     const parts = { method, path, from, to: this.#options.self, token, detail }
     const secrets = this.#credentials.verify(text('authorization'), parts)
     if (typeof secrets === 'string') throw new Refusal(401, secrets)
+    return { from, token, detail, secrets }
+  }
+
+  #authenticate(request: IncomingMessage): Authentic {
+    const { method = '', url = '' } = request
+    if (method !== 'PUT' && method !== 'GET') throw new Refusal(405, `the method ${method} is not allowed`)
+    const parsed = parsePath(url)
+    if (parsed === null) throw new Refusal(400, 'the path does not name a column')
+    const { from, token, detail, secrets } = this.#verify(request)
     return { transfer: { ...parsed, from, token }, detail, secrets, isUpload: method === 'PUT' }
+  }
+
+  #assertProtection(protection: string): void {
+    if (protection !== this.#protection)
+      throw new Refusal(
+        400,
+        `the body must be ${this.#protection}, not ${protection}: give all nodes the same setting for secrecy`,
+      )
   }
 
   /** Checks what the request asks for. */
@@ -225,11 +245,7 @@ export class ColumnServer {
     const announced = parseDetail(detail)
     if (announced === null) throw new Refusal(400, `the header "${HEADERS.detail}" is malformed`)
     const { protection, ...upload } = announced
-    if (protection !== this.#protection)
-      throw new Refusal(
-        400,
-        `the body must be ${this.#protection}, not ${protection}: give all nodes the same setting for secrecy`,
-      )
+    this.#assertProtection(protection)
     const { maxColumnBytes } = this.#options
     if (upload.size > maxColumnBytes)
       throw new Refusal(413, `the column has ${upload.size} bytes; at most ${maxColumnBytes} are allowed`)
@@ -237,18 +253,8 @@ export class ColumnServer {
   }
 
   #admitMessage(request: IncomingMessage, name: string): Message {
-    const { method = '', url = '', headers } = request
-    const [from, token] = [parseNode(`${headers[HEADERS.from]}`), Number(headers[HEADERS.token])]
-    const detail = `${headers[HEADERS.detail]}`
-    if (from === null) throw new Refusal(400, `the header "${HEADERS.from}" must be a node id`)
-    const parts = { method, path: url, from, to: this.#options.self, token, detail }
-    const secrets = this.#credentials.verify(`${headers.authorization}`, parts)
-    if (typeof secrets === 'string') throw new Refusal(401, secrets)
-    if (detail !== this.#protection)
-      throw new Refusal(
-        400,
-        `the body must be ${this.#protection}, not ${detail}: give all nodes the same setting for secrecy`,
-      )
+    const { from, detail, secrets } = this.#verify(request)
+    this.#assertProtection(detail)
     const { answer } = this.#groups.get(name) ?? {}
     if (answer === undefined) throw new Refusal(404, `this node does not serve the group "${name}"`)
     return { from, secrets, answer }
@@ -271,6 +277,7 @@ export class ColumnServer {
       [HEADERS.proof]: secrets.proveReply(200, size),
     })
     const sealer = new BlockSealer({ key: secrets.replyBody, isSecret })
+    // oxlint-disable-next-line no-await-in-loop -- blocks go one after the other
     for (const block of cutBlocks([replied])) await writeAll(response, sealer.seal(block), signal)
     await writeAll(response, sealer.end(), signal)
     response.end()

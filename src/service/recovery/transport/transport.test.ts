@@ -1,106 +1,25 @@
 /** Real sockets on loopback, and real files. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { request as openRequest } from 'node:http'
 import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { columnBytes, keyFor, putColumn, readBytes } from '../../../../test/support/column-conformance.ts'
-import { silentPort } from '../../../../test/support/ports.ts'
-import { pending, until } from '../../../../test/support/wait.ts'
+import { columnBytes, keyFor, readBytes } from '../../../../test/support/column-conformance.ts'
 import {
-  type ColumnStore,
-  ColumnStoreFullError,
-  findColumnProblem,
-  openColumnReader,
-  openDiskStore,
-} from '../store/index.ts'
-import { ColumnClient, type ColumnClientOptions, type Outgoing } from './client.ts'
-import { type ColumnGate, ColumnServer, type ColumnServerOptions, type Verdict } from './server.ts'
-
-const KEY = Buffer.alloc(32, 7)
-const GROUP = 'render farm/1'
-const TOKEN = 10_001
-const CODE = { name: 'evenodd', columns: 5, data: 3 } as const
-const OK: Verdict = { ok: true }
-
-type Node = {
-  readonly store: ColumnStore
-  readonly server: ColumnServer
-  readonly folder: string
-  readonly problems: unknown[]
-}
-
-async function startNode(
-  options: Partial<ColumnServerOptions> = {},
-  gate: Partial<ColumnGate> = {},
-): Promise<Node> {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-transport-'))
-  const store = await openDiskStore({ folder })
-  const problems: unknown[] = []
-  const server = await ColumnServer.listen({
-    self: 'b',
-    host: '127.0.0.1',
-    port: 0,
-    keys: [KEY],
-    onProblem: (error) => problems.push(error),
-    ...options,
-  })
-  const allow = async (): Promise<Verdict> => OK
-  server.serve(GROUP, { store, gate: { mayStore: allow, recordStored: allow, mayRead: allow, ...gate } })
-  onTestFinished(async () => {
-    await server.close()
-    await store.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  return { store, server, folder, problems }
-}
-
-function createClient(port: number, options: Partial<ColumnClientOptions> = {}): ColumnClient {
-  const client = new ColumnClient({
-    self: 'a',
-    keys: [KEY],
-    addressOf: (node) => (node === 'b' ? { host: '127.0.0.1', port } : null),
-    ...options,
-  })
-  onTestFinished(() => client.close())
-  return client
-}
-
-function outgoing(bytes: Uint8Array, change: Partial<Outgoing> = {}): Outgoing {
-  return {
-    group: GROUP,
-    token: TOKEN,
-    key: keyFor(),
-    code: CODE,
-    bytes: 300_000,
-    size: bytes.length,
-    ...change,
-  }
-}
-
-async function upload(
-  client: ColumnClient,
-  bytes: Uint8Array,
-  change: Partial<Outgoing> = {},
-): Promise<number> {
-  const writer = await client.put('b', outgoing(bytes, change))
-  for (let at = 0; at < bytes.length; at += 40_000)
-    // oxlint-disable-next-line no-await-in-loop -- in order
-    await writer.write([bytes.subarray(at, at + 8), bytes.subarray(at + 8, at + 40_000)])
-  return writer.finish()
-}
-
-async function download(client: ColumnClient, key = keyFor()): Promise<Buffer> {
-  const raw = await client.get('b', { group: GROUP, token: TOKEN, key })
-  const chunks: Uint8Array[] = []
-  for await (const chunk of raw.chunks) chunks.push(chunk)
-  await raw.close()
-  return Buffer.concat(chunks)
-}
-
-const unfinished = (folder: string): string[] => readdirSync(folder).filter((name) => name.endsWith('.new'))
+  CODE,
+  createClient,
+  download,
+  GROUP,
+  KEY,
+  OK,
+  outgoing,
+  startNode,
+  TOKEN,
+  unfinished,
+  upload,
+} from '../../../../test/support/column-transport.ts'
+import { pending, until } from '../../../../test/support/wait.ts'
+import { findColumnProblem, openColumnReader } from '../store/index.ts'
+import type { Verdict } from './server.ts'
 
 describe('the transport of columns', () => {
   it.each([false, true])('stores and fetches a column (secret: %s)', async (isSecret) => {
@@ -328,137 +247,5 @@ describe('the transport refuses', () => {
     })
     expect(await store.list()).toEqual([])
     await until(() => unfinished(folder).length === 0)
-  })
-})
-
-describe('the transport under failures', () => {
-  it('reports a full disk of the other node', async () => {
-    const { store, server, problems } = await startNode()
-    const full = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
-    const failing: ColumnStore = {
-      ...store,
-      place: 'a full disk',
-      async create(key) {
-        const writer = await store.create(key)
-        return {
-          write: async () => {
-            await writer.abort()
-            throw new ColumnStoreFullError('column 0', 'a full disk', full)
-          },
-          finish: () => writer.finish(),
-          abort: () => writer.abort(),
-        }
-      },
-    }
-    const allow = async (): Promise<Verdict> => OK
-    server.serve(GROUP, { store: failing, gate: { mayStore: allow, recordStored: allow, mayRead: allow } })
-    const bytes = columnBytes(keyFor(), randomBytes(20_000_000))
-    await expect(upload(createClient(server.address.port), bytes)).rejects.toMatchObject({
-      name: 'TransferRefusedError',
-      status: 507,
-      message: expect.stringContaining('no space left'),
-    })
-    expect(problems).toHaveLength(1)
-  })
-
-  it('releases everything when a call is given up', async () => {
-    const { server, folder, problems } = await startNode()
-    const client = createClient(server.address.port)
-    const bytes = columnBytes(keyFor())
-    const controller = new AbortController()
-    const writer = await client.put('b', outgoing(bytes), controller.signal)
-    await writer.write([bytes.subarray(0, 50_000)])
-    await until(() => unfinished(folder).length === 1)
-    controller.abort(new Error('no longer needed'))
-    await expect(writer.finish()).rejects.toThrow('no longer needed')
-    await until(() => unfinished(folder).length === 0)
-    const second = await client.put('b', outgoing(bytes))
-    await second.write([bytes.subarray(0, 50_000)])
-    await second.abort()
-    await until(() => unfinished(folder).length === 0)
-    expect(problems).toEqual([])
-  })
-
-  it('lets a few transfers run, a few wait, and refuses the rest', async () => {
-    const { server } = await startNode({ maxTransfers: 2, maxWaiting: 1 })
-    const client = createClient(server.address.port)
-    const bytes = columnBytes(keyFor())
-    const keys = [1, 2, 3, 4].map((epoch) => keyFor({ epoch }))
-    const running = await Promise.all(
-      keys.slice(0, 2).map((key) => client.put('b', outgoing(columnBytes(key), { key }))),
-    )
-    let isReady = false
-    const waiting = client.put('b', outgoing(bytes, { key: keys[2] as never })).then((writer) => {
-      isReady = true
-      return writer
-    })
-    await until(() => server.load.waiting === 1)
-    await expect(async () => {
-      const outcome = client.put('b', outgoing(bytes, { key: keys[3] as never }))
-      await outcome.then((writer) => writer.abort())
-    }).rejects.toMatchObject({ status: 503, message: expect.stringContaining('try again') })
-    expect(isReady).toBe(false)
-    await running[0]?.abort()
-    await (await waiting).abort()
-    await running[1]?.abort()
-    await until(() => server.load.running === 0)
-  })
-
-  it('does not wait for the protocol when it is closed', async () => {
-    let asked = 0
-    const never = (): Promise<Verdict> => {
-      asked += 1
-      return new Promise(() => {})
-    }
-    const { server } = await startNode({}, { mayStore: never, mayRead: never })
-    const client = createClient(server.address.port)
-    const calls = [
-      client.put('b', outgoing(columnBytes(keyFor()))),
-      client.get('b', { group: GROUP, token: TOKEN, key: keyFor() }),
-    ].map((call) => expect(call).rejects.toMatchObject({ name: 'TransferFailedError' }))
-    await until(() => asked === 2)
-    await server.close()
-    await Promise.all(calls)
-    expect(server.load.running).toBe(0)
-  })
-
-  it('gives up a node that does not answer', async () => {
-    const client = createClient(await silentPort(), { idleMs: 50 })
-    await expect(client.put('b', outgoing(columnBytes(keyFor())))).rejects.toMatchObject({
-      name: 'TransferFailedError',
-      message: expect.stringContaining('nothing moved for 50 ms'),
-    })
-    await expect(client.get('b', { group: GROUP, token: TOKEN, key: keyFor() })).rejects.toMatchObject({
-      name: 'TransferFailedError',
-    })
-  })
-
-  it('gives up a sender that stops in the middle', async () => {
-    const { server, folder } = await startNode({ idleMs: 100 })
-    const client = createClient(server.address.port)
-    const bytes = columnBytes(keyFor())
-    const writer = await client.put('b', outgoing(bytes))
-    await writer.write([bytes.subarray(0, 50_000)])
-    await until(() => unfinished(folder).length === 0)
-    await expect(writer.finish()).rejects.toMatchObject({ name: 'TransferFailedError' })
-  })
-
-  it('reports a server that ends in the middle of a column', async () => {
-    const { server, store } = await startNode()
-    const client = createClient(server.address.port)
-    await putColumn(store, keyFor(), columnBytes(keyFor(), randomBytes(30_000_000)))
-    const raw = await client.get('b', { group: GROUP, token: TOKEN, key: keyFor() })
-    const iterator = raw.chunks[Symbol.asyncIterator]()
-    await iterator.next()
-    await server.close()
-    await expect(async () => {
-      // oxlint-disable-next-line no-await-in-loop -- until it fails
-      while ((await iterator.next()).done !== true);
-    }).rejects.toMatchObject({ name: 'TransferFailedError' })
-    await raw.close()
-    await expect(client.put('b', outgoing(columnBytes(keyFor())))).rejects.toMatchObject({
-      name: 'TransferFailedError',
-      message: expect.stringContaining('ECONNREFUSED'),
-    })
   })
 })
