@@ -4,6 +4,7 @@ import {
   type LayerStep,
   type Output,
   output,
+  present,
   send,
   setTimer,
   stopTimer,
@@ -19,6 +20,7 @@ const estimator: Estimator<readonly [seq: number, at: number]> = {
 }
 type State = LeaderWatch<readonly [number, number]>
 const layer = leaderWatch({ self: 1, nodes: [1, 2, 3] }, 100, estimator)
+const notice = present(layer.notice, 'notice')
 const EMPTY: State = { leadsSince: null, leader: null, estimate: null, suspected: [] }
 const follow = (leader: number): Output => ({ type: 'following', leader })
 const heartbeat = (from: number, seq: number): Input => ({
@@ -40,9 +42,7 @@ function last(...done: readonly (readonly [what: Output | Input, now: number])[]
   let step: LayerStep<State> = { state: EMPTY, effects: [], inputs: [] }
   for (const [what, now] of done) {
     const isInput = ['message', 'timer', 'link', 'suspended'].includes(what.type)
-    step = isInput
-      ? layer.below(step.state, what as Input, now)
-      : layer.notice(step.state, what as Output, now)
+    step = isInput ? layer.below(step.state, what as Input, now) : notice(step.state, what as Output, now)
   }
   return step
 }
@@ -98,7 +98,7 @@ describe('a follower', () => {
 
   it('does not restart the watch of the same leader', () => {
     const state = after([follow(2), 1000])
-    expect(layer.notice(state, follow(2), 1100)).toEqual({ state, effects: [], inputs: [] })
+    expect(notice(state, follow(2), 1100)).toEqual({ state, effects: [], inputs: [] })
   })
 
   it('unwatches the leader before it, unless that one is suspected', () => {
@@ -139,7 +139,7 @@ describe('a follower', () => {
 
   it('keeps what it learnt of a leader that it follows again after a suspicion', () => {
     const state = after([follow(2), 0], [heartbeat(2, 3), 100], [silence, 350])
-    expect(layer.notice(state, follow(2), 500).state).toEqual({
+    expect(notice(state, follow(2), 500).state).toEqual({
       ...EMPTY,
       leader: 2,
       estimate: [3, 100],
@@ -167,7 +167,7 @@ describe('the layer', () => {
   })
 
   it('ignores outputs that say nothing about leaders', () => {
-    expect(layer.notice(EMPTY, { type: 'config' }, 0)).toEqual({ state: EMPTY, effects: [], inputs: [] })
+    expect(notice(EMPTY, { type: 'config' }, 0)).toEqual({ state: EMPTY, effects: [], inputs: [] })
   })
 
   it('moves its instants when time is shifted', () => {
