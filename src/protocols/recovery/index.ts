@@ -138,10 +138,11 @@ export const recoveryDefinition = define({
   bears: ({ links }) => (links === 'reported' ? SEEN_BY_LINKS : [...SEEN_BY_LINKS, ...SEEN_BY_PINGS]),
   exploration: {
     from: 'settled',
-    options: { links: 'reported', jobs: 1, length: 2, every: 1, slots: 1 },
+    options: { links: 'reported', jobs: 1, length: 1, every: 1, slots: 1 },
     crashes: 1,
     recoveries: 0,
     flips: 0,
+    timers: 'quiet',
     progress: false,
   },
   swarm: {

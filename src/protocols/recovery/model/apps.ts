@@ -30,8 +30,8 @@ export function workOn(host: HostContext, job: string): void {
   const app = host.state.apps.find((each) => each.job === job)
   if (app === undefined || app.isCheckpointing) return
   const { from, log } = app.content
-  const content = { from, log: [...log, app.assignment.join('.')] }
   const { every, length } = host.settings
+  const content = log.length >= length ? app.content : { from, log: [...log, app.assignment.join('.')] }
   const isDue = content.log.length - from >= every || content.log.length >= length
   replaceApp(host, app, { ...app, content, isCheckpointing: isDue })
   if (!isDue) {

@@ -236,10 +236,13 @@ export class Host implements HostContext {
     this.handleMessage(this.self, { kind: 'copy', column })
   }
 
+  /** The least number that no write and no restore has: so that states repeat. */
   nextNumber(): number {
-    const { next } = this.state
-    this.set({ next: next + 1 })
-    return next
+    const { writes, restores } = this.state
+    const taken = new Set([...writes, ...restores].map(({ no }) => no))
+    let no = 0
+    while (taken.has(no)) no += 1
+    return no
   }
 
   #upload({ id, code, holders }: Of<'upload'>): void {

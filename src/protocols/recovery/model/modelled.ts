@@ -34,7 +34,7 @@ type Inner = Protocol<RecoveryState, RecoveryMessage, RecoveryCommand, RecoveryS
 
 const PREFIX = 'model/'
 const KINDS: ReadonlySet<string> = new Set(MODEL_KINDS)
-const EMPTY: ModelState = { disk: [], writes: [], uploads: [], restores: [], apps: [], next: 0 }
+const EMPTY: ModelState = { disk: [], writes: [], uploads: [], restores: [], apps: [] }
 
 export function modelled({ self, nodes }: Identity, inner: Inner, settings: ModelSettings): Protocol {
   const place = sortIds(nodes).indexOf(self)

@@ -54,8 +54,6 @@ export type ModelState = ModelStable & {
   readonly uploads: readonly ModelUpload[]
   readonly restores: readonly Restore[]
   readonly apps: readonly App[]
-  /** Numbers writes and restores. */
-  readonly next: number
 }
 
 export type ModelMessage =
