@@ -203,9 +203,9 @@ class OpenRegisters implements Registers {
   }
 
   #replace(change: (block: Block) => Block): Promise<WriteOutcome> {
+    if (this.#writing !== null) throw new Error('a write is still pending: only one at a time')
     const before = this.#own
     if (before === null) throw new Error('claim the block before writing it')
-    if (this.#writing !== null) throw new Error('a write is still pending: only one at a time')
     const next = change({ ...before.block, sequence: before.block.sequence + 1 })
     // A block that is too large is a caller's error, not an unknown outcome.
     encodeBlock(next)
