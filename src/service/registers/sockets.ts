@@ -25,7 +25,8 @@ export class SocketTracker {
   add(socket: Socket): void {
     this.#open.add(socket)
     socket.once('close', () => this.#open.delete(socket))
-    if (this.#isEnded) socket.destroy()
+    // Not at once: the socket is reported before it connects, and connecting revives a destroyed socket.
+    if (this.#isEnded) queueMicrotask(() => socket.destroy())
   }
 
   /** Destroys all tracked sockets, and every socket that is opened later. */
