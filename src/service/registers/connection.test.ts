@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { backoffMs, CONNECT_TIMEOUT_MS, Connection, MAX_PAUSE_MS, OPEN_TIMEOUT_MS } from './connection.ts'
+import {
+  Backoff,
+  backoffMs,
+  CONNECT_TIMEOUT_MS,
+  Connection,
+  MAX_PAUSE_MS,
+  OPEN_TIMEOUT_MS,
+  rejectOnAbort,
+} from './connection.ts'
 import { StoreUnreachableError } from './errors.ts'
 
 type Client = { readonly number: number; isReleased: boolean }
@@ -152,4 +160,64 @@ it('grows the pause to a limit, with random jitter in the upper half', () => {
     expect(Math.max(...pauses)).toBeLessThanOrEqual(full)
     expect(new Set(pauses).size).toBeGreaterThan(10)
   }
+})
+
+describe('Backoff', () => {
+  it('fails with the last failure during the pause, and not after it', () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    const backoff = new Backoff()
+    expect(() => backoff.check()).not.toThrow()
+    backoff.recordFailure(new Error('first'))
+    backoff.recordFailure(new Error('second'))
+    vi.advanceTimersByTime(99)
+    expect(() => backoff.check()).toThrow('second')
+    vi.advanceTimersByTime(1)
+    expect(() => backoff.check()).not.toThrow()
+    vi.restoreAllMocks()
+  })
+
+  it.each([
+    [1, 0, 25],
+    [1, 1, 50],
+    [2, 0, 50],
+    [5, 1, 800],
+    [6, 0, 500],
+    [6, 1, 1000],
+    [1000, 1, 1000],
+  ])('after %i failures, with the random number %d, pauses for %d ms', (failures, random, pauseMs) => {
+    vi.spyOn(Math, 'random').mockReturnValue(random)
+    expect(backoffMs(failures)).toBe(pauseMs)
+    vi.restoreAllMocks()
+  })
+
+  it('starts again with the shortest pause after a success', () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    const backoff = new Backoff()
+    for (let each = 0; each < 5; each++) backoff.recordFailure(lost)
+    backoff.reset()
+    expect(() => backoff.check()).not.toThrow()
+    backoff.recordFailure(lost)
+    vi.advanceTimersByTime(50)
+    expect(() => backoff.check()).not.toThrow()
+    vi.restoreAllMocks()
+  })
+})
+
+describe('rejectOnAbort', () => {
+  it('settles like the promise, and removes its listener', async () => {
+    const { signal } = new AbortController()
+    const removed = vi.spyOn(signal, 'removeEventListener')
+    expect(await rejectOnAbort(Promise.resolve(7), signal)).toBe(7)
+    await expect(rejectOnAbort(Promise.reject(new Error('broken')), signal)).rejects.toThrow('broken')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(removed).toHaveBeenCalledTimes(2)
+  })
+
+  it('rejects with the reason of the signal, also of one that was aborted before', async () => {
+    const abort = new AbortController()
+    const waiting = rejectOnAbort(never(), abort.signal)
+    abort.abort(new Error('too late'))
+    await expect(waiting).rejects.toThrow('too late')
+    await expect(rejectOnAbort(never(), abort.signal)).rejects.toThrow('too late')
+  })
 })
