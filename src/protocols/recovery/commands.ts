@@ -33,7 +33,7 @@ export function commands(nodes: readonly NodeId[]): z.ZodType<Command> {
       willing: z.boolean().describe('whether it would lead'),
       lapse: z.boolean().default(false).describe('others take over only if that lasts, not at once'),
     }),
-    z.strictObject({ do: z.literal('spoil') }),
+    z.strictObject({ do: z.literal('corrupt') }),
     z.strictObject({ do: z.literal('slots'), slots: z.int().min(0).max(100) }),
     z.strictObject({ do: z.literal('submit'), job }),
     z.strictObject({ do: z.literal('cancel'), job }),

@@ -26,7 +26,7 @@ const CAUGHT: { readonly [name in Exclude<Misreading, 'none'>]: Caught } = {
     spec: 'one-accepted-owner',
     why: '2 delivers output 36 of job-1 as made by 40002.2; the sink has accepted one made by 20001.5',
   },
-  // The columns of a checkpoint that is never committed replace those of the last one that was.
+  // The columns of a checkpoint that is never committed replace the columns of the last committed checkpoint.
   'delete-before-commit': {
     scenario: {
       nodes: [1, 2, 3, 4],
@@ -60,7 +60,7 @@ const CAUGHT: { readonly [name in Exclude<Misreading, 'none'>]: Caught } = {
       untilMs: 4976,
     },
     spec: 'one-accepted-owner',
-    why: '1 starts job-1, which 1 ran in quorum until it was told to stop',
+    why: '1 starts job-1, which 1 ran in quorum until it had to stop',
   },
   // Only one column of checkpoint 8 was stored when its owner was cut off.
   'uncommitted-epoch-used': {
@@ -70,7 +70,7 @@ const CAUGHT: { readonly [name in Exclude<Misreading, 'none'>]: Caught } = {
       seed: 16,
       network: { delayMs: [0.1, 1.533] },
       events: [
-        { atMs: 0.8, command: { do: 'spoil', node: 1 } },
+        { atMs: 0.8, command: { do: 'corrupt', node: 1 } },
         { atMs: 3.2, links: [[1, 2]] },
         {
           atMs: 5,

@@ -19,7 +19,7 @@ const DEFECTS: { readonly [name in Misreading]: Partial<ManagerRules> } = {
   'no-fence': { waitsForFences: () => false },
   /** A node deletes its older columns as soon as it has a newer one. */
   'delete-before-commit': { keepsUntilCommit: () => false },
-  /** The owner is told to start, but no node persists that it owns the job. */
+  /** The owner starts the job, but no node persists that it owns the job. */
   'assignment-not-recorded': { recordsAssignment: () => false },
   /** The newest checkpoint with enough columns is restored, whether it was committed or not. */
   'uncommitted-epoch-used': { chooseCommit: (committed, stored) => stored ?? committed },

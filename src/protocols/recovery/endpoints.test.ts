@@ -30,7 +30,7 @@ afterEach(async () => {
   hosts = []
 })
 
-/** Stores every column that it is asked to store, and commits a checkpoint when it is told to. */
+/** Stores every column that it is asked to store, and commits checkpoints on request. */
 class FakeHost {
   readonly id: NodeId
   readonly endpoint: Endpoint

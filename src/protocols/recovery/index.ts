@@ -151,8 +151,8 @@ export const recoveryDefinition = define({
     delayMs: [0.1, 5],
     commands: [
       { do: 'stepDown' },
-      { do: 'spoil' },
-      { do: 'spoil' },
+      { do: 'corrupt' },
+      { do: 'corrupt' },
       { do: 'cancel', job: 'job-1' },
       { do: 'submit', job: 'job-1' },
       { do: 'submit', job: 'job-9' },

@@ -90,8 +90,8 @@ describe.each(BOTH)('a job, links: %s', (links) => {
 })
 
 describe('columns', () => {
-  it('that a disk spoiled are found and repaired', () => {
-    const report = run(3, [{ atMs: 4000, command: { do: 'spoil', node: 3 } }], {
+  it('that a disk corrupted are found and repaired', () => {
+    const report = run(3, [{ atMs: 4000, command: { do: 'corrupt', node: 3 } }], {
       links: 'reported',
       length: 4,
     })
@@ -101,12 +101,12 @@ describe('columns', () => {
   })
 
   const WITHOUT_QUORUM = [
-    { atMs: 4000, command: { do: 'spoil', node: 1 } },
-    { atMs: 4000, command: { do: 'spoil', node: 2 } },
-    { atMs: 4000, command: { do: 'spoil', node: 3 } },
+    { atMs: 4000, command: { do: 'corrupt', node: 1 } },
+    { atMs: 4000, command: { do: 'corrupt', node: 2 } },
+    { atMs: 4000, command: { do: 'corrupt', node: 3 } },
   ]
 
-  it('that are all spoiled lose the job, which is reported by name', () => {
+  it('that are all corrupt lose the job, which is reported by name', () => {
     const events = [...WITHOUT_QUORUM, { atMs: 4001, crash: 1 }]
     const report = run(3, events, { links: 'reported', every: 2000 })
     const [job] = jobsAt(report, 2)
@@ -119,8 +119,8 @@ describe('columns', () => {
   it('of a node that returns bring a lost job back', () => {
     const gone = [
       { atMs: 4000, crash: 1 },
-      { atMs: 4000, command: { do: 'spoil', node: 2 } },
-      { atMs: 4000, command: { do: 'spoil', node: 3 } },
+      { atMs: 4000, command: { do: 'corrupt', node: 2 } },
+      { atMs: 4000, command: { do: 'corrupt', node: 3 } },
     ]
     const lost = run(3, gone, { links: 'reported', every: 2000 })
     expect(jobsAt(lost, 2)).toMatchObject([

@@ -113,9 +113,9 @@ describe('checkpoints-survive', () => {
   it('accepts a lost job once more holders are gone than the code tolerates', () => {
     expect(judge('checkpoints-survive', ...ALL, ...reported(1))).toBe('held')
   })
-  it('counts a spoiled column as gone', () => {
-    const spoiled = outputAt(0, 2, { type: 'spoiled', id: idOf(1), column: 1 })
-    expect(judge('checkpoints-survive', ...ALL, spoiled, ...reported(1, 2))).toBe('held')
+  it('counts a corrupted column as gone', () => {
+    const corrupted = outputAt(0, 2, { type: 'corrupted', id: idOf(1), column: 1 })
+    expect(judge('checkpoints-survive', ...ALL, corrupted, ...reported(1, 2))).toBe('held')
   })
   it('accepts a lost job without a checkpoint', () => {
     const lost = [leader([job('running')]), leader([job('lost')])]
@@ -135,7 +135,7 @@ describe('jobs-resume', () => {
     ['submitted', {}, 'sum is submitted, but its definition is not stored'],
     ['running', { owner: [4, 1] }, 'sum is running at a node that is gone'],
     ['running', {}, 'sum is running at a node that is gone'],
-    ['running', { owner: [2, 1] }, 'sum should run at 2, which was not told to start it'],
+    ['running', { owner: [2, 1] }, 'sum should run at 2, which has not started it'],
     ['waiting', {}, 'sum waits, but 1 has a free slot'],
     ['lost', {}, 'sum is lost without a checkpoint'],
   ] as const)('rejects a job that is %s with %j', (status, extra, violated) => {
@@ -153,11 +153,11 @@ describe('jobs-resume', () => {
   it('accepts a job that runs where it should', () => {
     expect(judged(...STORED, start(2, 1), leader([job('running', { owner: [2, 1] })]))).toBe('held')
   })
-  it('rejects a job whose owner was told to stop', () => {
+  it('rejects a job whose owner had to stop', () => {
     const stop = outputAt(0, 2, { type: 'stop', job: 'sum', assignment: [1, 1] })
     const running = leader([job('running', { owner: [2, 1] })])
     expect(judged(...STORED, start(2, 1), stop, running)).toEqual({
-      violated: 'sum should run at 2, which was not told to start it',
+      violated: 'sum should run at 2, which has not started it',
     })
   })
   it('accepts a job that waits while all slots are taken, or that a node declined', () => {

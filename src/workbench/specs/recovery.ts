@@ -142,7 +142,7 @@ function findRunProblem(memory: JobsMemory, members: readonly NodeId[], job: Sho
   const isRun = runs.some(
     (run) => run.isActive && run.node === owner[0] && run.assignment.join() === assignment.join(),
   )
-  return isRun ? null : `should run at ${owner[0]}, which was not told to start it`
+  return isRun ? null : `should run at ${owner[0]}, which has not started it`
 }
 
 function hasFreeSlot({ nodes }: JobsMemory, leader: ShownNode, member: NodeId): boolean {

@@ -150,10 +150,10 @@ export class Host implements HostContext {
   }
 
   handleCommand(command: ModelCommand | Command): void {
-    if (command.do !== 'spoil') return
+    if (command.do !== 'corrupt') return
     const { disk } = this.state
     if (disk.every(({ isGood }) => !isGood)) return
-    for (const { id, column, isGood } of disk) if (isGood) this.output({ type: 'spoiled', id, column })
+    for (const { id, column, isGood } of disk) if (isGood) this.output({ type: 'corrupted', id, column })
     this.set({ disk: disk.map((column) => ({ ...column, isGood: false })) })
     this.setTimer(SCRUB, 20, 300)
   }

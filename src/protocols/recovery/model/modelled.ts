@@ -107,7 +107,8 @@ export function modelled({ self, nodes }: Identity, inner: Inner, settings: Mode
         run.host.handleMessage(input.from, input.body as ModelMessage)
       } else if (input.type === 'timer' && input.name.startsWith(PREFIX))
         run.host.handleTimer(input.name, place)
-      else if (input.type === 'command' && input.command.do === 'spoil') run.host.handleCommand(input.command)
+      else if (input.type === 'command' && input.command.do === 'corrupt')
+        run.host.handleCommand(input.command)
       else run.pass(input as Input<RecoveryMessage, RecoveryCommand>)
       return run.end(state)
     },

@@ -58,7 +58,7 @@ function finishRestores(host: HostContext): void {
   }
 }
 
-/** Asks again the sources that may have lost the request with a link; gives up on those that are gone. */
+/** Asks again the sources that may have lost the request with a link; gives up on sources that are gone. */
 export function retryRestore(host: HostContext, no: number): void {
   const restore = host.state.restores.find((each) => each.no === no)
   if (restore === undefined) return

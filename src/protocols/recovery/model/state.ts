@@ -69,10 +69,10 @@ export type ModelMessage =
 
 export const MODEL_KINDS: readonly ModelMessage['kind'][] = ['copy', 'copied', 'fetch', 'fetched']
 
-/** `spoil` silently damages all columns on the disk of the node. */
-export type ModelCommand = { readonly do: 'spoil' }
+/** `corrupt` silently damages all columns on the disk of the node. */
+export type ModelCommand = { readonly do: 'corrupt' }
 
-/** `delivered`: an output of a job at the sink. `spoiled`: a column was damaged; only specifications see it. */
+/** `delivered`: an output of a job at the sink. `corrupted`: a column was damaged; only specifications see it. */
 export type ModelOutput =
   | {
       readonly type: 'delivered'
@@ -81,7 +81,7 @@ export type ModelOutput =
       readonly value: string
       readonly token: number
     }
-  | { readonly type: 'spoiled'; readonly id: CheckpointId; readonly column: number }
+  | { readonly type: 'corrupted'; readonly id: CheckpointId; readonly column: number }
 
 export type ModelSettings = {
   /** How many jobs there are; the node at each place submits its own. */

@@ -35,8 +35,8 @@ const commitOf = (id: StoredId, digest = `d${id.epoch}`): Checkpoint => ({
 })
 const holds = (node: number, id: StoredId, column: number): Observation =>
   outputAt(0, node, { type: 'holds', id, column })
-const spoiled = (node: number, id: StoredId, column: number): Observation =>
-  outputAt(0, node, { type: 'spoiled', id, column })
+const corrupted = (node: number, id: StoredId, column: number): Observation =>
+  outputAt(0, node, { type: 'corrupted', id, column })
 const committed = (commit: Checkpoint): Observation => outputAt(0, 1, { type: 'committed', commit })
 const start = (node: number, assignment: JobId, commit: Checkpoint): Observation =>
   outputAt(0, node, { type: 'start', job: 'sum', assignment, commit })
@@ -97,14 +97,14 @@ describe('columns', () => {
     expect(goodColumns(memory, FIRST, [3])).toBe(0)
   })
 
-  it('does not count a spoiled column until it is stored again', () => {
-    const broken = after(...STORED, spoiled(2, FIRST, 1))
+  it('does not count a corrupted column until it is stored again', () => {
+    const broken = after(...STORED, corrupted(2, FIRST, 1))
     expect(goodColumns(broken, FIRST, [1, 2, 3])).toBe(2)
     expect(goodColumns(jobsFold.next(broken, holds(2, FIRST, 1)), FIRST, [1, 2, 3])).toBe(3)
   })
 
-  it('spoils only the named column of the named node', () => {
-    const memory = after(...STORED, spoiled(2, FIRST, 0), spoiled(1, idOf([1, 1], 2), 0))
+  it('corrupts only the named column of the named node', () => {
+    const memory = after(...STORED, corrupted(2, FIRST, 0), corrupted(1, idOf([1, 1], 2), 0))
     expect(goodColumns(memory, FIRST, [1, 2, 3])).toBe(3)
   })
 
@@ -231,7 +231,7 @@ describe('a stop', () => {
 
   it('of a node in quorum blocks every later start elsewhere', () => {
     const memory = after(...started, stop(2, [1, 1]), start(3, [2, 1], commitOf(FIRST)))
-    expect(memory.owner).toBe('3 starts sum, which 2 ran in quorum until it was told to stop')
+    expect(memory.owner).toBe('3 starts sum, which 2 ran in quorum until it had to stop')
   })
 
   it('of a node that leaves the quorum in the same step does not', () => {

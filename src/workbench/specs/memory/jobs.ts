@@ -29,7 +29,7 @@ export type ShownJob = {
 }
 
 /**
- * A run that a node was told to start. `isStopped`: it was told to stop although it was in quorum. `hasLeft`: other nodes
+ * A run that a node began. `isStopped`: the manager stopped it although the node was in quorum. `hasLeft`: other nodes
  * had a leader meanwhile, in a view without the node.
  */
 export type JobRun = {
@@ -251,14 +251,14 @@ function followOutput(memory: JobsMemory, node: NodeId, event: Output, problems:
         const kept = others.filter((each) => newest === null || compareEpochs(each.id, newest.id) >= 0)
         return { ...job, stored: [...kept, { id, node, column, isGood: true }] }
       })
-    case 'spoiled':
+    case 'corrupted':
       return update(memory, name, (job) => {
         const { id, column } = event as unknown as { id: StoredId; column: number }
-        const isSpoiled = (each: Stored): boolean =>
+        const isCorrupted = (each: Stored): boolean =>
           each.node === node && isSame(each.id, id) && each.column === column
         return {
           ...job,
-          stored: job.stored.map((each) => (isSpoiled(each) ? { ...each, isGood: false } : each)),
+          stored: job.stored.map((each) => (isCorrupted(each) ? { ...each, isGood: false } : each)),
         }
       })
     case 'committed': {
@@ -319,7 +319,7 @@ function followStart(memory: JobsMemory, node: NodeId, event: Output, problems: 
         null,
       )
     if (last?.isStopped === true && !last.hasLeft && !job.isCancelled)
-      problems.owner = `${node} starts ${name}, which ${last.node} ran in quorum until it was told to stop`
+      problems.owner = `${node} starts ${name}, which ${last.node} ran in quorum until it had to stop`
     const { newest } = job
     const isLater = newest !== null && compareJobIds(assignment, newest.id.assignment) > 0
     if (isLater && compareEpochs(commit.id, newest.id) < 0)
