@@ -22,6 +22,8 @@ export function manageJobs(work: Work): void {
     const entry = work.entryOf(record.name)
     if (current === null || entry === null || isUndecided(current, record.name)) continue
     manageJob(work, view, current, entry)
+    // The next placement must count this one, which is in the table once this node has received its own message.
+    if (work.loopback.length > 0) return
   }
 }
 
