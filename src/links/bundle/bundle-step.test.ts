@@ -201,14 +201,14 @@ describe('the effects of a group', () => {
     const process = new Process({ g: {} })
     const effects = process.act(
       'g',
-      [4, 5, 2, 30, 1].map((size) => send('b', { kind: 'word', size })),
+      [4, 6, 2, 30, 1].map((size) => send('b', { kind: 'word', size })),
     )
     const loads = effects.map((effect) =>
       effect.type === 'send'
         ? (effect.body['parts'] as unknown as Part[]).map(({ body }) => body['size'])
         : [],
     )
-    expect(loads).toEqual([[4, 5], [2], [30], [1]])
+    expect(loads).toEqual([[4, 6], [2], [30], [1]])
   })
 
   it('change nothing if the group does nothing', () => {
