@@ -44,7 +44,7 @@ it('joins characters that are split between pieces', async () => {
       controller.close()
     },
   })
-  const response = await app.request('/', { method: 'POST', body: stream, duplex: 'half' } as RequestInit)
+  const response = await app.request('/', { method: 'POST', body: stream, duplex: 'half' })
   expect(await response.text()).toBe('5 größe')
 })
 
@@ -61,7 +61,7 @@ it.each([
 
 it('stops reading an endless body at the limit', async () => {
   const { stream, read } = pieces(1024, 1_000_000)
-  const response = await app.request('/', { method: 'POST', body: stream, duplex: 'half' } as RequestInit)
+  const response = await app.request('/', { method: 'POST', body: stream, duplex: 'half' })
   expect(response.status).toBe(413)
   expect(read()).toBe(LIMIT / 1024 + 1)
 })

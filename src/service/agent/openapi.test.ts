@@ -63,8 +63,8 @@ describe('the description of the HTTP interface', () => {
   })
 
   it('lists 403 everywhere, because of the Host header', () => {
-    for (const { name, operation } of operations)
-      expect(Object.keys(operation.responses), name).toContain('403')
+    const without = operations.filter(({ operation }) => !('403' in operation.responses))
+    expect(without).toEqual([])
   })
 
   it('offers ?group= exactly where a group is served, with 400 and 404', () => {

@@ -87,7 +87,7 @@ describe('a request', () => {
 
   it('fails when the client is closed while it waits', async () => {
     const { client, url } = await lab(() => client.close())
-    await expect(client.send(request(url), forever)).rejects.toThrow()
+    await expect(client.send(request(url), forever)).rejects.toThrow('socket hang up')
   })
 
   it('refuses a reply above 16 MiB', async () => {

@@ -30,7 +30,7 @@ function lab() {
       reason: null,
     }),
     async command({ willing, lapse }: Command) {
-      told.push(`candidate ${willing}${lapse === true ? ', lapse' : ''}`)
+      told.push(`candidate ${willing === true}${lapse === true ? ', lapse' : ''}`)
       return null
     },
     async stepDown(token) {
@@ -152,7 +152,7 @@ describe('work', () => {
       term,
       ({ signal }) =>
         new Promise((_, reject) => {
-          signal.addEventListener('abort', () => reject(errorOf(signal) as Error))
+          signal.addEventListener('abort', () => reject(errorOf(signal)))
         }),
     )
     await manager.drain(term, 'stopped')

@@ -39,12 +39,16 @@ it.each<[string, Parameters<typeof nodeStatusOf>[1], ReturnType<typeof nodeStatu
 })
 
 it('puts the token of a view beside its leader', () => {
-  expect(viewOf({ role: 'follower', leader: 'a', token: 3, members: ['a', 'b'] })).toEqual({
+  expect(
+    viewOf({ role: 'follower', leader: 'a', token: 3, members: ['a', 'b'], until: null, detail: {} }),
+  ).toEqual({
     role: 'follower',
     leader: { id: 'a', token: 3 },
     members: ['a', 'b'],
   })
-  expect(viewOf({ role: 'candidate', leader: null, token: 3, members: null })).toEqual({
+  expect(
+    viewOf({ role: 'candidate', leader: null, token: 3, members: null, until: null, detail: {} }),
+  ).toEqual({
     role: 'candidate',
     leader: null,
     members: null,
