@@ -66,13 +66,14 @@ function block(
 ): readonly string[] {
   return Object.entries(fields).flatMap(([field, value]) => {
     if (value === undefined) return []
-    const [first = '', ...rest] = stringify(
+    const text = stringify(
       { [field]: value },
       { flowCollectionPadding: true, collectionStyle: 'flow', lineWidth: 0 },
     )
       .trim()
       .replace(/^\{ (.*) \}$/s, '$1')
-      .split('\n')
-    return [`${indent}${first}  # ${from[field] ?? ''}`, ...rest.map((line) => `${indent}${line}`)]
+    // Strings with line breaks would take several lines. JSON, which is YAML too, escapes them.
+    const line = text.includes('\n') ? `${field}: ${JSON.stringify(value)}` : text
+    return [`${indent}${line}  # ${from[field] ?? ''}`]
   })
 }
