@@ -76,7 +76,7 @@ export function recoveryProducers(folder: () => string): { readonly [code: strin
       const run = new JobRun(
         { job: JOB, token: 5, maxCheckpointBytes: 1024 },
         {
-          restore: async () => Buffer.concat(encodeContent(content).chunks),
+          restore: async () => Buffer.concat((await encodeContent(content)).chunks),
           async execute(_, context) {
             await context.checkpoint(new Uint8Array(2000)).catch((error: unknown) => {
               thrown = error

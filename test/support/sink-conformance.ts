@@ -22,7 +22,7 @@ const entry = (seq: number, token: number, output: unknown = `output ${seq}`): S
 })
 
 export function checkSink(open: () => Promise<SinkUnderTest>): void {
-  it('keeps each output once, whatever is offered under its number later', async () => {
+  it('keeps the first output with a number, and drops all later ones', async () => {
     const { sink, outputs } = await open()
     expect(await sink.accept(entry(0, 5))).toBe('accepted')
     expect(await sink.accept(entry(1, 5))).toBe('accepted')

@@ -8,6 +8,8 @@ export type JobResponse = {
   readonly reason: string
   /** The newest committed checkpoint. */
   readonly epoch: number | null
+  /** The nodes that hold its columns, by column. */
+  readonly holders: readonly (string | null)[]
   /** Nodes that may still be lost without losing it, where that is known. */
   readonly tolerated: number | null
   readonly progress: { readonly done: number; readonly text: string } | null

@@ -1,6 +1,6 @@
 /** `conclave/recovery`: jobs that survive the loss of nodes. */
 export {
-  Cluster,
+  type Cluster,
   type ClusterEvents,
   type ClusterView,
   type ModuleJob,

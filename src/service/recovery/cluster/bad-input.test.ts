@@ -1,5 +1,5 @@
 /** What goes wrong in jobs, and its outcome: exceptions, full disks, blocked threads, names used twice, damaged columns. */
-import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { JobNodes, until } from '../../../../test/support/job-nodes.ts'
@@ -162,7 +162,7 @@ follow(cluster.job('spin', async (ctx) => {
     ])
 }, 180_000)
 
-it('finds and repairs a flipped bit and a truncated column, and reports both', async () => {
+it('finds and repairs a flipped bit, a truncated column and a deleted column, and reports each', async () => {
   const nodes = await JobNodes.start(
     'abc',
     `
@@ -181,7 +181,7 @@ follow(cluster.job('keep', async (ctx) => {
     return join(folder, name ?? '')
   }
   await until(() => nodes.ids.every((id) => column(id).includes('keep~')))
-  const [flipped, cut] = [column('a'), column('b')]
+  const [flipped, cut, deleted] = [column('a'), column('b'), column('c')]
   const [good, whole] = [readFileSync(flipped), readFileSync(cut)]
   const bad = Buffer.from(good)
   bad[good.length >> 1] = (bad[good.length >> 1] as number) ^ 1
@@ -189,7 +189,10 @@ follow(cluster.job('keep', async (ctx) => {
   truncateSync(cut, whole.length >> 1)
   const isGood = (file: string, content: Buffer): boolean => readFileSync(file).equals(content)
   await until(() => isGood(flipped, good) && isGood(cut, whole))
-  for (const id of ['a', 'b'])
+  const last = readFileSync(deleted)
+  rmSync(deleted)
+  await until(() => existsSync(deleted) && isGood(deleted, last))
+  for (const id of ['a', 'b', 'c'])
     expect(nodes.said(id, 'warning columns').join('\n')).toMatch(/of job "keep" is lost \(.*it is rebuilt/)
   nodes.tell('end')
   expect(await nodes.all('result keep')).toHaveLength(3)

@@ -155,8 +155,10 @@ export class CheckpointWriter {
     const epoch = this.#nextEpoch(job)
     const abort = new AbortController()
     const { bytes, digest } = content
+    let attempt: Attempt | null = null
     const ended = new Promise<void>((resolve, reject) => {
-      this.#attempts.set(job, { job, assignment, epoch, content, abort, problems: [], resolve, reject })
+      attempt = { job, assignment, epoch, content, abort, problems: [], resolve, reject }
+      this.#attempts.set(job, attempt)
     })
     const onAbort = (): void => {
       abort.abort(signal.reason)
@@ -173,7 +175,8 @@ export class CheckpointWriter {
       await ended
     } finally {
       signal.removeEventListener('abort', onAbort)
-      this.#attempts.delete(job)
+      // Another run of the job may have begun its own.
+      if (this.#attempts.get(job) === attempt) this.#attempts.delete(job)
       abort.abort(new Error('the attempt has ended'))
     }
   }

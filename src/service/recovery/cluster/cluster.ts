@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { resolve as resolvePath } from 'node:path'
 import type { NodeId } from '../../../core/index.ts'
 import { JOB_NAME, type JobView } from '../../../recovery/manager/types.ts'
-import { InvalidArgumentError } from '../../node/index.ts'
+import { InvalidArgumentError, NodeClosedError } from '../../node/index.ts'
 import type { JobDefinition, JobProgress } from '../jobs/content.ts'
 import type { JobFunction } from '../jobs/context.ts'
 import { InvalidJobValueError, JobExistsError, JobRefusedError, UnknownJobError } from '../jobs/errors.ts'
@@ -51,8 +51,6 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   readonly failed: Promise<Error>
   readonly #parts: ClusterParts
   readonly #ports: HandlePorts
-  /** Of module jobs on this node whose threads do not answer. */
-  readonly #stalls = new Map<string, number>()
   #closed: Promise<void> | null = null
 
   /** Use `openCluster`. */
@@ -155,14 +153,8 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     return this.#closed
   }
 
-  /** @internal */
-  setStall(job: string, forMs: number | null): void {
-    if (forMs === null) this.#stalls.delete(job)
-    else this.#stalls.set(job, forMs)
-  }
-
   #assertOpen(): void {
-    if (this.#closed !== null) throw new JobRefusedError(this.id, 'this node is closed')
+    if (this.#closed !== null) throw new NodeClosedError('this node of the cluster is closed')
   }
 
   #find(job: string): JobView | null {
@@ -247,7 +239,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     const { name, status, owner, reason, epoch, commit, tolerated } = job
     const holders = (commit?.holders ?? []) as readonly (string | null)[]
     const node = owner === null ? null : (owner[0] as string)
-    const stalledMs = node === this.id ? (this.#stalls.get(name) ?? null) : null
+    const stalledMs = node === this.id ? (this.#parts.stalls.get(name) ?? null) : null
     return { name, status, node, reason, epoch, holders, tolerated, progress, stalledMs }
   }
 }

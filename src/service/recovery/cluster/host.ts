@@ -175,7 +175,7 @@ export class Host {
   async #storeDefinition(job: string, assignment: Assignment): Promise<void> {
     const submission = this.#submissions.get(job)
     if (submission === undefined) return
-    const content = encodeContent({
+    const content = await encodeContent({
       submission: randomBytes(12).toString('hex'),
       definition: submission.definition,
       state: null,
@@ -200,8 +200,8 @@ export class Host {
   }
 
   #failSubmission({ job, reason }: Output<'submissionFailed'>): void {
-    const isKnown = this.#options.manager.look().jobs.some(({ name }) => name === job)
-    this.#settle(job, isKnown ? new JobExistsError(job, reason) : new JobRefusedError(job, reason))
+    const isTaken = reason.startsWith('the name is in use')
+    this.#settle(job, isTaken ? new JobExistsError(job, reason) : new JobRefusedError(job, reason))
   }
 
   #settle(job: string, error: Error | null): void {

@@ -47,6 +47,32 @@ it('continues a job of a killed owner from its last checkpoint, and every output
   await expectDone(nodes)
 }, 180_000)
 
+it('continues a job whose owner is killed when it begins a checkpoint (step 1)', async () => {
+  const nodes = await JobNodes.start('abc', COUNT)
+  const [owner] = await nodes.first('committed 8')
+  nodes.tell(`die-${owner}`, '1')
+  nodes.tell('go')
+  await until(() => nodes.isDead(owner))
+  const [, from] = await nodes.first('from')
+  expect(Number(from.split(' ')[0])).toBeGreaterThanOrEqual(8)
+  await expectDone(nodes)
+}, 180_000)
+
+it('continues a job when its owner is killed, returns, and is killed when it reports its columns (step 8)', async () => {
+  const nodes = await JobNodes.start('abc', COUNT)
+  const [owner] = await nodes.first('committed 8')
+  await nodes.kill(owner)
+  nodes.tell(`die-${owner}`, '8')
+  nodes.revive(owner)
+  await until(() => nodes.isDead(owner))
+  nodes.take(`die-${owner}`)
+  nodes.revive(owner)
+  nodes.tell('go')
+  const [heir] = await nodes.first('from 8')
+  expect(nodes.ids).toContain(heir)
+  await expectDone(nodes)
+}, 180_000)
+
 it.each([2, 3, 4, 5, 6, 7])(
   'continues a job when the node that begins step %i of its recovery is killed',
   async (step) => {

@@ -1,4 +1,5 @@
 /** `openCluster`: starts the protocol, the data transport and the stores of a node, and connects them. */
+import type { EventEmitter } from 'node:events'
 import { join } from 'node:path'
 import type { NodeId } from '../../../core/index.ts'
 import type { ManagerOutput } from '../../../recovery/manager/types.ts'
@@ -8,7 +9,7 @@ import { Checkpoints } from '../checkpoints/index.ts'
 import { ReplicatedSink } from '../sink/index.ts'
 import { type ColumnStore, openDiskStore } from '../store/index.ts'
 import { ColumnClient, ColumnServer } from '../transport/index.ts'
-import { Cluster } from './cluster.ts'
+import { Cluster, type ClusterEvents } from './cluster.ts'
 import { ColumnCare } from './column-care.ts'
 import { DataPort } from './data-port.ts'
 import { JobFunctions } from './functions.ts'
@@ -25,6 +26,8 @@ export type ClusterParts = {
   readonly functions: JobFunctions
   readonly outputs: ReplicatedSink
   readonly watch: Watch
+  /** For how long the threads of module jobs on this node have not answered, by job. */
+  readonly stalls: ReadonlyMap<string, number>
   /** Aborted when the node closes. */
   readonly signal: AbortSignal
   /** Sends a request to another node. */
@@ -58,6 +61,8 @@ class Opening {
   readonly #settings: ClusterSettings
   readonly #watch = new Watch()
   readonly #closing = new AbortController()
+  readonly #stalls = new Map<string, number>()
+  #known: ReadonlySet<string> = new Set()
   /** How to close what is open, in the order of opening. */
   readonly #opened: (() => Promise<void> | void)[] = []
   /** Outputs of the protocol before there is a host. */
@@ -98,7 +103,15 @@ class Opening {
     })
     const recordStored = port.recordStored.bind(port)
     const checkpoints = new Checkpoints({ self, group, store, client, getToken: token, recordStored })
-    const care = new ColumnCare({ self, store, port, call, signal: this.#closing.signal, warn: this.#warn })
+    const care = new ColumnCare({
+      self,
+      store,
+      manager,
+      port,
+      call,
+      signal: this.#closing.signal,
+      warn: this.#warn,
+    })
     const functions = this.#createFunctions()
     const host = this.#createHost({ manager, checkpoints, functions, outputs, care })
     const answer = port.answer.bind(port)
@@ -107,7 +120,8 @@ class Opening {
     const watch = this.#watch
     const close = (): Promise<void> => this.close()
     const settings = this.#settings
-    const parts = { settings, manager, host, functions, outputs, watch, signal, call, close }
+    const stalls = this.#stalls
+    const parts = { settings, manager, host, functions, outputs, watch, stalls, signal, call, close }
     const cluster = new Cluster(parts, failed)
     this.#cluster = cluster
     this.#host = host
@@ -123,19 +137,23 @@ class Opening {
     this.#closing.abort(new Error('this node is closed'))
     this.#watch.close()
     for (const close of this.#opened.splice(0).reverse()) {
-      // oxlint-disable-next-line no-await-in-loop -- a part may use those that were opened before it
+      // oxlint-disable-next-line no-await-in-loop -- a part may use the parts that were opened before it
       await close()
     }
   }
 
-  readonly #warn = (what: string, detail: string): void => {
-    this.#cluster?.emit('warning', { what, detail })
+  /** Later: what a listener throws must not reach the protocol or a job. */
+  #emit<E extends keyof ClusterEvents>(event: E, ...values: ClusterEvents[E]): void {
+    const cluster: EventEmitter | null = this.#cluster
+    if (cluster !== null) queueMicrotask(() => cluster.emit(event, ...values))
   }
 
+  readonly #warn = (what: string, detail: string): void => this.#emit('warning', { what, detail })
+
   async #openStore(): Promise<ColumnStore> {
-    const { store: given, election } = this.#settings
-    if (given !== null) return given
-    const store = await openDiskStore({ folder: join(election.data, 'columns') })
+    const { store: given, sink, election } = this.#settings
+    if (sink !== null) this.#opened.push(() => sink.close())
+    const store = given ?? (await openDiskStore({ folder: join(election.data, 'columns') }))
     this.#opened.push(() => store.close())
     return store
   }
@@ -194,7 +212,8 @@ class Opening {
       self: election.id,
       stallMs,
       stalled: (job, forMs) => {
-        this.#cluster?.setStall(job, forMs)
+        if (forMs === null) this.#stalls.delete(job)
+        else this.#stalls.set(job, forMs)
         if (forMs !== null) this.#warn('stall', `the thread of job "${job}" has not answered for ${forMs} ms`)
       },
     })
@@ -218,10 +237,13 @@ class Opening {
         result: (entry, signal) => outputs.acceptEncoded({ ...entry, seq: null }, signal),
       },
       events: {
-        changed: () => this.#cluster?.emit('jobs'),
-        step: (step, token) => this.#cluster?.emit('step', { step, token }),
-        progressed: (job, progress) => this.#cluster?.emit('progress', { job, ...progress }),
-        log: (job, text) => this.#cluster?.emit('log', { job, text }),
+        changed: () => {
+          this.#forgetOutputs(manager, outputs)
+          this.#emit('jobs')
+        },
+        step: (step, token) => this.#emit('step', { step, token }),
+        progressed: (job, progress) => this.#emit('progress', { job, ...progress }),
+        log: (job, text) => this.#emit('log', { job, text }),
         suspect: (commit, bad) => care.report(commit, bad),
         warn: this.#warn,
       },
@@ -229,6 +251,13 @@ class Opening {
     })
     this.#opened.push(() => host.close())
     return host
+  }
+
+  /** A cancelled job leaves the table once all nodes know it. */
+  #forgetOutputs(manager: ManagerLink, outputs: ReplicatedSink): void {
+    const jobs = new Set(manager.look().jobs.map(({ name }) => name))
+    for (const job of this.#known) if (!jobs.has(job)) void outputs.forget(job).catch(() => {})
+    this.#known = jobs
   }
 
   /** Reports every new view, and fetches outputs that other nodes accepted while this node was away. */
@@ -241,7 +270,7 @@ class Opening {
         await this.#watch.until(() => cluster.view().token !== last)
         if (signal.aborted) return
         last = cluster.view().token
-        cluster.emit('view', cluster.view())
+        this.#emit('view', cluster.view())
         if (last !== null) void outputs.catchUp()
       }
     }

@@ -20,9 +20,9 @@ export type ClusterOptions = Pick<
   readonly slots?: number
   /** The number of nodes that may be lost at once. A group that is too small for it is refused. */
   readonly tolerate?: number
-  /** Where this node keeps its columns; a folder in `data` by default. */
+  /** Where this node keeps its columns; a folder in `data` by default. Closed with the node. */
   readonly store?: ColumnStore
-  /** Where the outputs of jobs go; to all nodes of the group by default. */
+  /** Where the outputs of jobs go; to all nodes of the group by default. Closed with the node. */
   readonly sink?: Sink
   /** Largest checkpoint in bytes; 1 GiB by default. A checkpoint is held in memory while it is stored. */
   readonly maxCheckpointBytes?: number

@@ -3,7 +3,7 @@
  * and the outputs that the sink may not have yet. The definition is in every checkpoint, because older checkpoints are
  * dropped. State, outputs and result are encoded values (value.ts) within an encoded value.
  */
-import { ContentDigest } from '../checkpoints/digest.ts'
+import { describePayload } from '../checkpoints/index.ts'
 import { InvalidJobValueError } from './errors.ts'
 import { decodeParts, encodeParts } from './value.ts'
 
@@ -50,15 +50,14 @@ export type EncodedContent = {
 
 const FORMAT = 1
 
-export function encodeContent(content: JobContent): EncodedContent {
+/** The digest is computed in slices, so that a large state does not block the thread. */
+export async function encodeContent(content: JobContent): Promise<EncodedContent> {
   const { outputs } = content
   const chunks = encodeParts(
     { ...content, format: FORMAT, outputs: outputs.map(({ seq, value }) => [seq, value]) },
     'checkpoint',
   )
-  const digest = new ContentDigest()
-  for (const chunk of chunks) digest.update(chunk)
-  return { chunks, bytes: digest.bytes, digest: digest.digest() }
+  return { chunks, ...(await describePayload(() => chunks)) }
 }
 
 type StoredContent = Omit<JobContent, 'outputs'> & {

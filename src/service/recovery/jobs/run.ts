@@ -82,6 +82,8 @@ export class JobRun {
   /** In a committed checkpoint, and not accepted by the sink yet. */
   #releasable: NumberedOutput[] = []
   #releasing: Promise<void> = Promise.resolve()
+  /** Why the sink does not take the outputs of this run. If the group does not know better, another node tries. */
+  #refusal: Error | null = null
   /** Checkpoints are stored one after the other. */
   #storing: Promise<unknown> = Promise.resolve()
 
@@ -116,9 +118,13 @@ export class JobRun {
       await this.#continue(content)
       return signal.aborted ? { how: 'stopped' } : { how: 'finished' }
     } catch (error) {
+      if (this.#refusal !== null) return { how: 'declined', reason: this.#refusal.message }
       if (signal.aborted) return { how: 'stopped' }
-      if (error instanceof JobDeclinedError) return { how: 'declined', reason: error.message }
-      return { how: 'threw', reason: describeThrown(error) }
+      if (error instanceof JobDeclinedError || error instanceof JobFencedError)
+        return { how: 'declined', reason: error.message }
+      // No other run will release what the last checkpoint contains.
+      await this.#untilStopped(this.#releasing).catch(() => {})
+      return signal.aborted ? { how: 'stopped' } : { how: 'threw', reason: describeThrown(error) }
     } finally {
       // The code of the job may still run: nothing that it does counts any more.
       this.stop('it has ended')
@@ -210,7 +216,7 @@ export class JobRun {
     const stop = this.#stop.signal
     stop.throwIfAborted()
     const { state, result, pending, progress } = next
-    const content = encodeContent({
+    const content = await encodeContent({
       submission: this.#submission,
       definition: this.#definition,
       state,
@@ -218,6 +224,7 @@ export class JobRun {
       progress,
       result,
     })
+    stop.throwIfAborted()
     if (content.bytes > maxCheckpointBytes)
       throw new CheckpointTooLargeError(job, content.bytes, maxCheckpointBytes)
     await this.#ports.store(content, signal === undefined ? stop : AbortSignal.any([signal, stop]))
@@ -238,7 +245,9 @@ export class JobRun {
           // oxlint-disable-next-line no-await-in-loop -- outputs are released in order
           await this.#ports.release(output, this.#submission, signal)
         } catch (error) {
-          if (!signal.aborted) this.stop((error as Error).message)
+          if (signal.aborted) return
+          this.#refusal = error as Error
+          this.stop(this.#refusal.message)
           return
         }
         this.#releasable.shift()

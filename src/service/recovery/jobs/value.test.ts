@@ -61,7 +61,7 @@ describe('encoded values', () => {
   })
 })
 
-it('the content of a checkpoint decodes to what was encoded', () => {
+it('the content of a checkpoint decodes to what was encoded', async () => {
   const content = {
     submission: 'ab',
     definition: { kind: 'module', file: '/m.mjs', digest: 'd', input: { n: 1 } },
@@ -70,7 +70,7 @@ it('the content of a checkpoint decodes to what was encoded', () => {
     progress: { done: 0.5, text: 'half' },
     result: null,
   } as const
-  const { chunks, bytes } = encodeContent(content)
+  const { chunks, bytes } = await encodeContent(content)
   const joined = Buffer.concat(chunks)
   expect(joined.length).toBe(bytes)
   const decoded = decodeContent(joined)

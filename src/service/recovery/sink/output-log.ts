@@ -5,7 +5,7 @@
  *
  * A record counts once it is synced. A crash may leave the last record of a file incomplete: opening cuts it off.
  */
-import { type FileHandle, open, readdir, readFile } from 'node:fs/promises'
+import { type FileHandle, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { JOB_NAME } from '../../../recovery/manager/types.ts'
@@ -173,10 +173,24 @@ export class OutputLog {
     // Another job has taken the name.
     if (newest !== null && newest.submission !== submission && newest.token > token) return 'fenced'
     try {
-      return await this.#logOf(job, submission).accept({ seq, token, value })
+      const acceptance = await this.#logOf(job, submission).accept({ seq, token, value })
+      for (const log of this.#jobs.get(job)?.values() ?? [])
+        if (log.submission !== submission && log.token < token) this.#drop(job, log).catch(() => {})
+      return acceptance
     } catch (error) {
       throw new SinkFailedError(this.place, error)
     }
+  }
+
+  /** Deletes the outputs of a job that the group has forgotten. */
+  async forget(job: string): Promise<void> {
+    await Promise.all([...(this.#jobs.get(job)?.values() ?? [])].map((log) => this.#drop(job, log)))
+  }
+
+  async #drop(job: string, log: JobLog): Promise<void> {
+    this.#jobs.get(job)?.delete(log.submission)
+    await log.close()
+    await rm(log.file, { force: true })
   }
 
   /** Of the job that uses the name now, or used it last. */

@@ -127,6 +127,11 @@ export class ReplicatedSink implements Sink {
     }
   }
 
+  /** Deletes the outputs of a job that the group has forgotten. */
+  forget(job: string): Promise<void> {
+    return this.#log.forget(job)
+  }
+
   close(): Promise<void> {
     return this.#log.close()
   }

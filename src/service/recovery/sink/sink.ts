@@ -2,8 +2,8 @@
  * The port for sinks, which receive the numbered outputs of jobs. Every implementation runs the same conformance suite
  * (test/support/sink-conformance.ts).
  *
- * A job that is resumed repeats outputs. So a sink keeps an output once per (job, submission, seq), whatever comes later
- * under that number. And it refuses a token smaller than the largest that it has seen for the job: that run was replaced.
+ * A job that is resumed repeats outputs. So a sink keeps the first output with a number (job, submission,
+ * seq), and drops all later ones. And it refuses a token smaller than the largest that it has seen for the job: that run was replaced.
  */
 
 /** `fenced`: the token is older than that of another run. */

@@ -170,8 +170,8 @@ export class ColumnClient {
         [HEADERS.detail]: detail,
         ...headers,
       },
-      ...(signal === undefined ? {} : { signal }),
     })
+    if (signal !== undefined) destroyOnAbort(request, signal)
     request.setTimeout(this.#idleMs, () => request.destroy(new Error(`nothing moved for ${this.#idleMs} ms`)))
     return { request, secrets: signed.secrets, peer }
   }
@@ -273,6 +273,20 @@ class RemoteWriter implements ColumnWriter {
     if (!refusal.isProven)
       throw new TransferFailedError(this.#call.peer, 'the reply does not bear the key of this group')
   }
+}
+
+/**
+ * Not the option `signal` of a request: Node.js binds it to the connection, too, which then breaks under a later request
+ * when a call that has long ended is aborted.
+ */
+function destroyOnAbort(request: ClientRequest, signal: AbortSignal): void {
+  const onAbort = (): void => {
+    const error = new Error('aborted', { cause: signal.reason })
+    error.name = 'AbortError'
+    request.destroy(error)
+  }
+  signal.addEventListener('abort', onAbort)
+  request.once('close', () => signal.removeEventListener('abort', onAbort))
 }
 
 /** The abort reason of the caller, or the failure with the name of the node. */
