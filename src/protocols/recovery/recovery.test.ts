@@ -18,7 +18,7 @@ function run(
     seed: 3,
     network: { delayMs: [0.1, 2] },
     events,
-    untilMs: 15_000,
+    untilMs: 9000,
     ...file,
     options: { jobs: 1, length: 2000, ...options },
   })
@@ -74,7 +74,7 @@ describe.each(BOTH)('a job, links: %s', (links) => {
   })
 
   it('survives a second failure while it is being recovered', () => {
-    for (const atMs of [3001, 3003, 3010, 3500, 3600, 3700]) {
+    for (const atMs of [3002, 3010, 3600]) {
       const report = run(
         5,
         [
@@ -112,7 +112,6 @@ describe('columns', () => {
     const [job] = jobsAt(report, 2)
     expect(job).toMatchObject({ name: 'job-1', status: 'lost', owner: null })
     expect(job?.reason).toBe('0 of 1 columns of checkpoint 0; missing: 1, 2, 3')
-    expect(reached(report, 'job-lost')).toBe(true)
     expect(violated(report)).toEqual([])
   })
 
@@ -126,7 +125,7 @@ describe('columns', () => {
     expect(jobsAt(lost, 2)).toMatchObject([
       { status: 'lost', reason: '0 of 1 columns of checkpoint 0; missing: 1, 2, 3' },
     ])
-    const found = run(3, [...gone, { atMs: 8000, recover: 1 }], { links: 'reported', every: 2000 })
+    const found = run(3, [...gone, { atMs: 6000, recover: 1 }], { links: 'reported', every: 2000 })
     expect(jobsAt(found, 2)).toMatchObject([{ status: 'running' }])
     expect(violated(found)).toEqual([])
   })

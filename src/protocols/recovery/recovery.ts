@@ -85,7 +85,8 @@ export function recovery(
     effects: RecoveryEffect[],
   ): RecoveryStep {
     const others = effects.filter(({ type }) => type !== 'persist')
-    const isStored = others.length === effects.length && before?.manager.stable === after.manager.stable
+    const isSameTable = before !== null && equalPlain(before.manager.stable, after.manager.stable)
+    const isStored = others.length === effects.length && isSameTable
     const state =
       before !== null && before.omega === after.omega && equalPlain(before.manager, after.manager)
         ? before

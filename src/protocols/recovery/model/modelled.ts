@@ -78,8 +78,10 @@ export function modelled({ self, nodes }: Identity, inner: Inner, settings: Mode
     end(before: ModelledState | null): ModelledStep {
       const { host, below } = this
       const effects = [...this.effects, ...host.effects]
-      const disk = host.state.disk
-      const isStored = this.stable === null && disk === before?.model.disk
+      const last = before?.model.disk ?? null
+      const isSameDisk = last !== null && equalPlain(host.state.disk, last)
+      const disk = isSameDisk ? last : host.state.disk
+      const isStored = this.stable === null && isSameDisk
       const isSame =
         before !== null && below === before.inner && equalPlain(host.state, before.model as Plain)
       const state = isSame ? before : { inner: below, model: host.state }
