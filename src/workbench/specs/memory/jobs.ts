@@ -192,14 +192,14 @@ function followView(memory: JobsMemory, seen: Observation & { readonly type: 'vi
   // The view follows the outputs of a step: it left the quorum in the step in which it stopped.
   const isOut = view.role === 'dead' || !isInQuorum(next)
   if (!isPassed && !isOut) return { ...memory, nodes }
-  const follow = (run: JobRun): JobRun => {
+  const updateRun = (run: JobRun): JobRun => {
     if (run.node !== node) return run
     const isStopped = run.isStopped && !isOut
     const hasLeft = run.hasLeft || isPassed
     return isStopped === run.isStopped && hasLeft === run.hasLeft ? run : { ...run, isStopped, hasLeft }
   }
   const jobs = memory.jobs.map((job) => {
-    const runs = job.runs.map(follow)
+    const runs = job.runs.map(updateRun)
     return runs.every((run, place) => run === job.runs[place]) ? job : { ...job, runs }
   })
   return { ...memory, nodes, jobs }
