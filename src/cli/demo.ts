@@ -33,6 +33,7 @@ function fractalCommand(): Command {
       '0',
     )
     .option('--seed <n>', 'seed of the kills: which nodes, and when', '1')
+    .option('--pause-ms <ms>', 'rest after each checkpoint, so that the picture grows more slowly', '0')
     .option(
       '--timeout-ms <ms>',
       'silence after which a node counts as lost; longer for a busy machine',

@@ -15,6 +15,7 @@ export type FractalFlags = {
   readonly iterations: string
   readonly kill: string
   readonly seed: string
+  readonly pauseMs: string
   readonly timeoutMs: string
   readonly port: string
   readonly page: boolean
@@ -39,6 +40,7 @@ const MAX_KILLS = 1000
 /** Shorter timeouts take ordinary scheduling delays for losses. */
 const LEAST_TIMEOUT_MS = 300
 const MAX_TIMEOUT_MS = 60_000
+const MAX_PAUSE_MS = 60_000
 const MAX_PORT = 65_535
 
 export function parseFractalFlags(flags: FractalFlags): FractalSettings {
@@ -73,6 +75,7 @@ export function parseFractalFlags(flags: FractalFlags): FractalSettings {
     tiles,
     kill,
     seed: parseWholeNumber('--seed', flags.seed, 0),
+    pauseMs: parsePause(flags.pauseMs),
     timeoutMs,
     port: flags.page ? port : null,
     stays: flags.stay === true,
@@ -84,6 +87,13 @@ export function parseFractalFlags(flags: FractalFlags): FractalSettings {
 function parseBetween(flag: string, text: string, least: number, most: number): number {
   const value = parseWholeNumber(flag, text, least)
   if (value > most) throw new UsageError(`${flag} ${text}: must be at most ${most}`, flag)
+  return value
+}
+
+function parsePause(text: string): number {
+  const value = parseMilliseconds('--pause-ms', text)
+  if (value > MAX_PAUSE_MS)
+    throw new UsageError(`--pause-ms ${text}: must be at most ${MAX_PAUSE_MS}`, '--pause-ms')
   return value
 }
 

@@ -21,6 +21,8 @@ export type DemoOptions = {
   /** How many nodes are killed while it renders. */
   readonly kill: number
   readonly seed: number
+  /** How long the job of a tile rests after each checkpoint, so that the picture grows slowly enough to watch. */
+  readonly pauseMs: number
   /** Silence after which a node counts as lost. */
   readonly timeoutMs: number
   /** For the data directories of the nodes. */
@@ -121,9 +123,10 @@ export class FractalDemo {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Rejects when aborted. */
+  /** Rejects when aborted, and when the demonstration is closed before. */
   async until(isSo: () => boolean, signal?: AbortSignal): Promise<void> {
-    await this.#watch.until(isSo, signal)
+    const holds = await this.#watch.until(isSo, signal)
+    if (!holds) throw new DemoFailedError('the demonstration is closed')
   }
 
   /** `kill -9`. Rejects with DemoRefusedError if the group would not survive it. */
@@ -222,12 +225,13 @@ export class FractalDemo {
   }
 
   async #submit(node: DemoNode, name: string, token: number, signal: AbortSignal): Promise<void> {
-    const { picture } = this.#options
+    const { picture, pauseMs } = this.#options
     const tile = this.observed.tiles.find((each) => each.name === name)
     if (tile === undefined) return
     const { left, top, width, height } = tile
     const checkpointRows = Math.max(1, Math.ceil(height / CHECKPOINTS))
-    const problem = await node.submit(name, { picture, tile: { left, top, width, height }, checkpointRows })
+    const input = { picture, tile: { left, top, width, height }, checkpointRows, pauseMs }
+    const problem = await node.submit(name, input)
     if (problem === null) this.#accepted.set(name, token)
     else await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
     this.#submitting.delete(name)

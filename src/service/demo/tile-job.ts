@@ -1,5 +1,6 @@
 /** The job of one tile: renders its rows and stores a checkpoint every few rows. Runs in a worker thread of a node. */
 import { constants, setPriority } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobContext } from '../recovery/jobs/context.ts'
 import { type Picture, renderRow, type Tile } from './picture/mandelbrot.ts'
 
@@ -8,6 +9,8 @@ export type TileInput = {
   readonly tile: Tile
   /** Rows between two checkpoints. */
   readonly checkpointRows: number
+  /** Idle time after each checkpoint. */
+  readonly pauseMs: number
 }
 
 /** The next row. Finished rows are outputs, and need not be in the state. */
@@ -15,14 +18,17 @@ type TileState = { readonly row: number }
 
 export default async function renderTile(ctx: JobContext<TileState, TileInput>): Promise<TileState> {
   yieldToProtocol()
-  const { picture, tile, checkpointRows } = ctx.input
+  const { picture, tile, checkpointRows, pauseMs } = ctx.input
   const { row: first } = (await ctx.restore()) ?? { row: 0 }
   ctx.log(startedAt(first))
   for (let row = first; row < tile.height; row++) {
     ctx.emit(row, renderRow(picture, tile, row))
     ctx.progress((row + 1) / tile.height)
+    if ((row + 1) % checkpointRows !== 0) continue
     // oxlint-disable-next-line no-await-in-loop -- the next rows belong to the next checkpoint
-    if ((row + 1) % checkpointRows === 0) await storeState(ctx, { row: row + 1 })
+    await storeState(ctx, { row: row + 1 })
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await sleep(pauseMs, undefined, { signal: ctx.signal })
   }
   return { row: tile.height }
 }
