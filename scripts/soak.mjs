@@ -36,6 +36,12 @@ const runs = [
   'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=4 --option keepsRead=true --spec INV4 --spec INV4k',
   `sim --protocol omega --nodes 3..7 --seeds 1..${seeds}`,
   `sim --load examples/own-protocol/ballot.mjs --protocol ballot --nodes 3..5 --seeds 1..${seeds}`,
+  // Real processes with random kills: 20 pictures with 10,000 seeds.
+  ...Array.from(
+    { length: Math.ceil(seeds / 500) },
+    (_, index) =>
+      `demo fractal --width 300 --height 200 --tiles 12 --kill 3 --seed ${index + 1} --pause-ms 150 --timeout-ms 2500 --no-page --json`,
+  ),
   // src/cli/plan/plan.test.ts and src/cli/plan/omega.test.ts at a size at which a rare excess shows.
   ...[
     '--nodes 5',
