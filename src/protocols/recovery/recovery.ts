@@ -184,7 +184,7 @@ function stableAs(omegaStable: OmegaStable, { manager }: RecoveryState): Recover
 function viewer(): (below: View, manager: ManagerState) => View {
   let last: { readonly below: View; readonly manager: ManagerState; readonly view: View } | null = null
   return (below, manager) => {
-    const { stable, step, slots, leader, unrecorded } = manager
+    const { stable, step, slots, leader, unrecorded, isReady } = manager
     const before = last?.manager
     const isSameTable =
       before !== undefined &&
@@ -197,10 +197,11 @@ function viewer(): (below: View, manager: ManagerState) => View {
       last?.below === below &&
       before.stable.fence === stable.fence &&
       before.step === step &&
+      before.isReady === isReady &&
       before.slots === slots
     if (isSame && last !== null) return last.view
     const jobs = isSameTable && last !== null ? (last.view.detail?.['jobs'] ?? []) : jobsOf(manager)
-    const detail = { ...below.detail, jobs, fence: stable.fence, step, slots }
+    const detail = { ...below.detail, jobs, fence: stable.fence, step, slots, ready: isReady }
     const view = { ...below, detail }
     last = { below, manager, view }
     return view

@@ -215,6 +215,7 @@ export function newlyLost(
   const { view, node } = seen
   const before = nodes.find((each) => each.node === node)
   if (view.role !== 'leader' || before === undefined || before.view.token !== view.token) return NONE
+  if (before.view.detail?.['ready'] === false) return NONE
   const was = jobsShown(before)
   const lost = jobsShown({ node, view, since: 0 }).filter(
     ({ name, status }) => status === 'lost' && was.some((job) => job.name === name && job.status !== 'lost'),
