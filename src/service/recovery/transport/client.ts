@@ -101,8 +101,8 @@ export class ColumnClient {
     return {
       bytes: size,
       chunks: nameFailures(openBlocks(response, body), call),
-      // A response that was read to its end has returned its connection to the pool.
-      close: async () => void (response.complete || request.destroy()),
+      // The connection of a response that has arrived returns to the pool once it is read to its end.
+      close: async () => void (response.complete ? response.resume() : request.destroy()),
     }
   }
 
@@ -276,11 +276,16 @@ class RemoteWriter implements ColumnWriter {
 }
 
 /**
- * Not the option `signal` of a request: Node.js binds it to the connection, too, which then breaks under a later request
- * when a call that has long ended is aborted.
+ * Not the option `signal` of a request: it would destroy the connection of a response that has arrived but is not read
+ * to its end. By then nothing handles errors of that connection, and the process would end.
  */
 function destroyOnAbort(request: ClientRequest, signal: AbortSignal): void {
+  let response: IncomingMessage | null = null
+  request.once('response', (arrived) => {
+    response = arrived
+  })
   const onAbort = (): void => {
+    if (response?.complete === true) return
     const error = new Error('aborted', { cause: signal.reason })
     error.name = 'AbortError'
     request.destroy(error)
