@@ -114,7 +114,8 @@ describe('the settings', () => {
   it('are those of the flags, with the bounds of the configuration', async () => {
     await chaos({}, 'kill', '--nodes', '3', '--times', '7', '--datagrams', '9', '--option', 'sigmaMs=60')
     expect(cases.run.map(({ name }) => name)).toEqual(['kill'])
-    const { onProgress, bounds, ...rest } = cases.run[0]?.settings as ChaosSettings
+    const [{ settings } = expect.fail('no case ran')] = cases.run
+    const { onProgress, bounds, ...rest } = settings as ChaosSettings
     expect(rest).toEqual({
       nodes: 3,
       times: 7,

@@ -19,7 +19,7 @@ const world = vi.hoisted(() => ({
 }))
 
 vi.mock('../../service/node/index.ts', async (original) => ({
-  ...(await original<typeof import('../../service/node/index.ts')>()),
+  ...(await original<object>()),
   join: async (options: unknown) => {
     world.joined.push(options)
     const node = Object.assign(new EventEmitter(), {

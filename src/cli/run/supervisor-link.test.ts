@@ -7,7 +7,7 @@ import { Supervisor } from './supervisor-link.ts'
 const links = vi.hoisted(() => ({ opened: [] as { fd: number; stream: unknown }[] }))
 
 vi.mock('node:net', async (original) => ({
-  ...(await original<typeof import('node:net')>()),
+  ...(await original<object>()),
   Socket: class extends PassThrough {
     constructor({ fd }: { readonly fd: number }) {
       super()

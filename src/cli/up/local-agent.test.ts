@@ -45,6 +45,11 @@ vi.mock('../../service/client/index.ts', () => ({
 }))
 
 const processes = (): readonly Spawned[] => world.spawned as readonly Spawned[]
+/** A stream of the last process. */
+function streamOf(descriptor: number): PassThrough {
+  const stream = processes().at(-1)?.child.stdio[descriptor]
+  return stream ?? expect.fail('no process')
+}
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 let lines: string[] = []
@@ -69,7 +74,7 @@ function agent(): LocalAgent {
 
 /** The orders that the last process has received. */
 const orders = (): readonly unknown[] =>
-  String((processes().at(-1)?.child.stdio[3] as PassThrough).read() ?? '')
+  String(streamOf(3).read() ?? '')
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as unknown)
@@ -124,7 +129,7 @@ describe('the process of an agent', () => {
 
   it('has its log read line by line', async () => {
     agent().start()
-    ;(processes()[0]?.child.stdio[2] as PassThrough).write('one\ntwo\nthr')
+    streamOf(2).write('one\ntwo\nthr')
     await settle()
     expect(lines).toEqual(['one', 'two'])
   })

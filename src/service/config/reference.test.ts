@@ -43,7 +43,7 @@ describe('the reference of the configuration', () => {
 
   it('has one row per field, and no row for the list of groups', () => {
     const table = text.slice(0, text.indexOf('\n\n'))
-    const fields = Array.from(table.matchAll(/^\| `(\w+)`/gm), ([, field]) => field)
+    const fields = Array.from(table.matchAll(/^\| `(\w+)`/gm), ([, field = '']) => field)
     expect(fields.toSorted()).toEqual([...NODE_FIELDS, ...PROCESS_FIELDS].toSorted())
   })
 

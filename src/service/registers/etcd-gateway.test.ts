@@ -1,5 +1,5 @@
 /** Requests to the JSON gateway of etcd, and what its answers mean, with servers in this process. */
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { findFreePorts } from '../chaos/free-ports.ts'
@@ -26,10 +26,12 @@ async function endpoint(answer: (asked: Asked) => Answer | null = () => null) {
     let text = ''
     request.on('data', (data: Buffer) => (text += data.toString()))
     request.on('end', () => {
-      const { authorization = null }: IncomingHttpHeaders & { authorization?: string | null } =
-        request.headers
       const path = (request.url ?? '').replace('/v3/', '')
-      const one: Asked = { path, body: JSON.parse(text) as Asked['body'], token: authorization }
+      const one: Asked = {
+        path,
+        body: JSON.parse(text) as Asked['body'],
+        token: request.headers.authorization ?? null,
+      }
       asked.push(one)
       const { status = 200, body } = answer(one) ?? { body: GOOD[path] ?? {} }
       response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body))

@@ -44,7 +44,7 @@ function setUp(info: object = {}, config: object = {}): void {
   server.info = Object.entries({ ...INFO, ...info })
     .map(([name, value]) => `${name}:${value}\r\n`)
     .join('')
-  server.config = Object.entries({ ...CONFIG, ...config }).flat() as string[]
+  server.config = Object.entries({ ...CONFIG, ...config }).flat()
 }
 
 beforeEach(() => {
@@ -108,7 +108,7 @@ describe('a weak server', () => {
     setUp(info, config)
     expect(await failure()).toMatchObject({
       name: 'UnsuitableStoreError',
-      message: expect.stringContaining(`${problem}`),
+      message: expect.stringContaining(problem),
     })
     const { facts } = await openRedis({ ...OPTIONS, acceptWeak: true }, 'g')
     expect(facts.weak).toEqual([expect.stringContaining(problem)])
