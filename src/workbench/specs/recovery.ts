@@ -93,8 +93,9 @@ export const jobsResume: Spec<JobsMemory> = {
     let concerned = false
     for (const leader of memory.nodes) {
       const isLeading = leader.view.role === 'leader' && isInQuorum(leader)
-      if (!isLeading || seen.at - leader.since < UNCHANGED || !isAgreed(memory, leader, seen.connected))
-        continue
+      // Without time, a settled world has nothing in progress.
+      const isFresh = seen.at > 0 && seen.at - leader.since < UNCHANGED
+      if (!isLeading || isFresh || !isAgreed(memory, leader, seen.connected)) continue
       for (const job of jobsShown(leader)) {
         concerned = true
         const problem = findProblem(memory, leader, job)
