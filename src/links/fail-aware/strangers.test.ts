@@ -42,8 +42,8 @@ describe('the settings of a peer', () => {
       { a: 1, b: 5, c: 6 },
       { field: 'b', ours: 2, theirs: 5 },
     ],
-    ['one that is missing there', { a: 1, b: 2 }, { a: 1 }, { field: 'b', ours: 2, theirs: null }],
-    ['one that is missing here', { a: 1 }, { a: 1, b: 2 }, { field: 'b', ours: null, theirs: 2 }],
+    ['a setting that is missing there', { a: 1, b: 2 }, { a: 1 }, { field: 'b', ours: 2, theirs: null }],
+    ['a setting that is missing here', { a: 1 }, { a: 1, b: 2 }, { field: 'b', ours: null, theirs: 2 }],
     [
       'the protocol before any other',
       { a: 1, protocol: 'x' },

@@ -41,7 +41,7 @@ describe('a register', () => {
     ['a vote for a flag', { ...block, val: true }],
     ['a text instead of the fields for leases', { ...block, more: 'x' }],
     ['no incarnation', { ...block, more: { ...more, inc: null } }],
-    ['a stamp that is no number', { ...block, more: { ...more, lctr: '2' } }],
+    ['a text as stamp', { ...block, more: { ...more, lctr: '2' } }],
     ['a tombstone flag that is no flag', { ...block, more: { ...more, gone: 1 } }],
     ['a negative generation', { ...block, more: { ...more, gen: -1 } }],
   ])('is damaged if it holds %s', (_what, value) => {

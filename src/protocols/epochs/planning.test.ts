@@ -79,7 +79,7 @@ describe('the trials', () => {
     })
     expect(crash?.restoredWithin).toBe(plan.bounds.failOver)
   })
-  it('take as long for an access as the configuration assumes, or as it is told', () => {
+  it('take as long for an access as the configuration assumes, or as the file says', () => {
     expect(planned().trials.find(({ name }) => name === 'crash')?.settings.store?.delaysMs).toEqual([[0, 1]])
     const slow = planned({ registers: { delayMs: [2, 4] } })
     expect(slow.trials.find(({ name }) => name === 'crash')?.settings.store?.delaysMs).toEqual([[2, 4]])
@@ -157,7 +157,9 @@ describe('the hosting of epochs', () => {
     expect(epochsHosting.leaseLength(OPTIONS, [])).toEqual({ lease: 86_000, margin: 4000 })
   })
   it('refuses to run a defect', () => {
-    expect(() => epochsHosting.create('a', { ...OPTIONS, misreading: 'no-start' })).toThrow()
+    expect(() => epochsHosting.create('a', { ...OPTIONS, misreading: 'no-start' })).toThrow(
+      'options.misreading: "no-start" is a deliberate defect',
+    )
     expect(epochsHosting.create('a', OPTIONS).start(null, 0).effects).toHaveLength(1)
   })
 })

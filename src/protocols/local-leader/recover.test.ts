@@ -93,12 +93,12 @@ describe('a recovery', () => {
     ],
   ])('takes the promise from %s', (_what, data, change, number) => {
     const recovered = recoverLocalLeader(data, { ...REMEDY, ...change })
-    expect((recovered?.stable as PlainObject)['promised']).toEqual({ number, owner: 'a' })
+    expect(recovered?.stable).toMatchObject({ promised: { number, owner: 'a' } })
   })
 
   it('writes new voters under a configuration that is newer than any', () => {
     const recovered = recoverLocalLeader(SOUND, { ...REMEDY, voters: ['c', 'a', 'c'] })
-    expect((recovered?.stable as PlainObject)['config']).toEqual({ id: [1000, 0], sets: [['a', 'c']] })
+    expect(recovered?.stable).toMatchObject({ config: { id: [1000, 0], sets: [['a', 'c']] } })
     expect(recovered?.changes.at(-1)).toBe('the voters are a, c')
     expect(stableFault(recovered?.stable)).toBeNull()
   })
@@ -113,7 +113,7 @@ describe('a recovery', () => {
 
   it('waits for the longest lock of any profile if its own lock time is lost', () => {
     const recovered = recoverLocalLeader(having({ lockTime: 0 }), REMEDY)
-    expect((recovered?.stable as PlainObject)['lockTime']).toBe(60_000_000)
+    expect(recovered?.stable).toMatchObject({ lockTime: 60_000_000 })
     const bare = recoverLocalLeader('damaged', { ...REMEDY, voters: ['a'] })
     expect(bare?.stable).toMatchObject({ incarnation: 1000, lockTime: 60_000_000 })
     expect(bare?.changes[0]).toBe('the data must be an object')

@@ -110,7 +110,7 @@ describe('the configuration of a real node', () => {
   const optionsFor = (some: object, nodes: readonly string[] = ['a', 'b']) =>
     omegaHosting.optionsFor({ id: 'a', data: '/data', ...some }, nodes)
 
-  it('uses datagrams, whatever is asked', () => {
+  it('uses datagrams for every configuration', () => {
     expect(optionsFor({ options: { links: 'reliable', quorum: 'static' } })).toMatchObject({
       options: { links: 'datagrams', quorum: 'static' },
     })

@@ -187,7 +187,7 @@ describe('the support of a peer', () => {
     expect(supports({ view: view(2, 1, 1, 2) })).toBe(false)
     expect(supports({ life: 2 })).toBe(false)
   })
-  it('ends with an attempt of another leader, or one that was overtaken', () => {
+  it('ends with an attempt of another leader, or an attempt that was overtaken', () => {
     expect(supports({ attempts: [view(2, 3, 2, 3)] })).toBe(false)
     expect(supports({ attempts: [view(2, 1, 1, 2)] })).toBe(true)
     expect(supports({ attempts: [view(1, 1, 1, 2)] })).toBe(false)

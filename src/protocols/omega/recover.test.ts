@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Plain } from '../../core/index.ts'
+import type { Plain, PlainObject } from '../../core/index.ts'
 import { omegaHosting } from './hosting.ts'
 import { type OmegaRecovery, recoverOmega } from './recover.ts'
 import { checkedStable } from './stable.ts'
@@ -8,8 +8,10 @@ import { BRAND_NEW, MOST_LEADERS, MOST_VIEWS } from './state.ts'
 const REMEDY: OmegaRecovery = { self: 'a', second: 1_700_000_000, above: 0 }
 const sound = { layer: 7, upper: { ...BRAND_NEW, life: 3, promised: [40, 'b'] } } as unknown as Plain
 const broken = { layer: 7, upper: { ...BRAND_NEW, life: 3, promised: [-1, 'b'] } } as unknown as Plain
-const promisedBy = (recovered: { readonly stable: Plain } | null) =>
-  (recovered?.stable as { readonly upper: { readonly promised: readonly [number, string] } }).upper.promised
+const promisedBy = (recovered: { readonly stable: Plain } | null): Plain => {
+  const { upper = null } = (recovered?.stable ?? {}) as { readonly upper?: PlainObject | null }
+  return upper?.['promised'] ?? null
+}
 
 describe('stable data', () => {
   it('that is usable stays as it is, unless all nodes are recovered together', () => {
