@@ -113,7 +113,10 @@ beforeEach(() => {
   group.command(2, { do: 'submit', job: 'sum' })
   group.checkpoint(2, group.of('submitted')[0]?.assignment ?? [0, 0], 0)
   group.store(2)
-  ;[{ node: owner, assignment }] = group.of('start') as [{ node: NodeId; assignment: Assignment }]
+  const [first] = group.of('start')
+  if (first === undefined) throw new Error('no start')
+  owner = first.node
+  assignment = first.assignment
 })
 
 describe('a submission', () => {
