@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { judge } from './judge.ts'
+import { countTerms, judge } from './judge.ts'
 
 type Seen = Parameters<typeof judge>[0][number]
 
@@ -42,4 +42,24 @@ describe('judge', () => {
   ])('rejects %j', (texts, problem) => {
     expect(judge(lines(...texts))).toEqual([problem])
   })
+})
+
+it.each([
+  [[], 0],
+  [['a 1 100 begin', 'a 1 100 on', 'a 1 100 end'], 1],
+  [['a 1 100 begin', 'b 2 200 begin', 'a 3 101 begin', 'b 2 200 on'], 3],
+])('counts the terms of %j', (texts, count) => {
+  expect(countTerms(lines(...texts))).toBe(count)
+})
+
+it('reports each violation once, however often it is seen', () => {
+  const late = ['a 1 100 begin', 'b 2 200 begin', 'a 1 100 on', 'a 1 100 on', 'a 1 100 on']
+  expect(judge(lines(...late))).toHaveLength(1)
+})
+
+it('compares with the newest token, not with the last line', () => {
+  expect(judge(lines('b 2 200 begin', 'a 1 100 begin', 'c 2 300 begin'))).toEqual([
+    "a's command (token 1, process 100) wrote after b's command (token 2, process 200) had started",
+    "token 2 has two holders: b's command (token 2, process 200) and c's command (token 2, process 300)",
+  ])
 })
