@@ -20,6 +20,7 @@ function examplesIn(file: string): readonly { readonly source: string; readonly 
 describe.each([
   ['reference/library.md', 3],
   ['how-to/test-leader-code.md', 1],
+  ['how-to/recover-jobs.md', 1],
 ] as const)('docs/%s', (file, count) => {
   const examples = examplesIn(file)
 
@@ -35,6 +36,6 @@ describe.each([
       const code = await program.ended
       expect([code, program.errors, program.lines.join('\n')]).toEqual([0, [], shown.trimEnd()])
     },
-    30_000,
+    60_000,
   )
 })

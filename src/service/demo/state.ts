@@ -65,12 +65,12 @@ export type DemoEvent = { readonly seconds: number; readonly text: string }
 
 /** The eight steps of recovery, in order. */
 export const STEP_NAMES: readonly string[] = [
-  'checkpoints',
+  'store checkpoints',
   'fence the members',
-  'fence the dead',
-  'find the newest checkpoints',
-  'assign the jobs of lost nodes',
-  'restart the jobs',
+  'all members are fenced',
+  'adopt the newest records',
+  'assign jobs to nodes',
+  'restore and run jobs',
   'encode for the new members',
   'readmit a returned node',
 ]
