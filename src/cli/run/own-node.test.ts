@@ -124,7 +124,7 @@ describe('the command', () => {
 })
 
 describe('the node', () => {
-  it('runs in this thread unless it is told otherwise, and is closed at the end', async () => {
+  it('runs in this thread unless the options say otherwise, and is closed at the end', async () => {
     await run()
     await run({}, { isolation: 'worker' })
     expect(world.joined).toEqual([

@@ -92,7 +92,7 @@ describe('keys in a terminal', () => {
 
   it.each<[string, readonly string[], readonly string[]]>([
     ['a command is typed', [':', 'heal', '\r'], ['heal']],
-    ['a key of a command acts as a letter', [':', 'k', '\n'], ['k']],
+    ['a key is text', [':', 'k', '\n'], ['k']],
     ['the last letter is deleted', [':', 'healx', '\u007F', '\r'], ['heal']],
     ['deleting everything leaves the line', [':', '\b', 'h'], ['heal']],
     ['escape leaves the line', [':', 'kill n2', '\u001B', 'h'], ['heal']],

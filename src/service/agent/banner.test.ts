@@ -56,7 +56,7 @@ it.each<[string, Partial<GroupCondition>, string, number]>([
   ['a single voter', { voters: [['a']], reachable: ['a'] }, 'at-risk', 0],
   ['three of three', { voters: [['a', 'b', 'c']] }, 'healthy', 1],
   ['three of four', { voters: [['a', 'b', 'c', 'd']], reachable: ['a', 'b', 'c'] }, 'at-risk', 0],
-  ['an alarm, whatever the voters', { alarm: 'two lead', reachable: ['a', 'b', 'c'] }, 'alarm', 0],
+  ['an alarm, regardless of the voters', { alarm: 'two lead', reachable: ['a', 'b', 'c'] }, 'alarm', 0],
   ['no leader, although all voters are reachable', { leader: null }, 'no-leader', 2],
   ['local mode: every reachable node but one may fail', { mode: 'local' }, 'healthy', 4],
 ])('the level and the tolerance of %s', (_what, change, level, failureTolerance) => {

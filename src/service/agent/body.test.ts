@@ -8,7 +8,7 @@ const app = new Hono<WithBody>()
 app.use(readBody)
 app.all('/', (c) => c.text(`${c.get('body').length} ${c.get('body').slice(0, 5)}`))
 
-/** A body without a length, in pieces of so many bytes; counts the pieces that were read. */
+/** A body without a length, in `count` pieces of `size` bytes; counts the pieces that were read. */
 function pieces(size: number, count: number): { stream: ReadableStream<Uint8Array>; read: () => number } {
   let read = 0
   const stream = new ReadableStream<Uint8Array>(

@@ -13,7 +13,7 @@ const event = (reason: string): AgentEvent => ({
   reason,
 })
 
-/** A log of three events at most, with so many added. */
+/** A log of three events at most, to which `count` events were added. */
 function logWith(count: number): EventLog {
   const log = new EventLog('run-7', 3)
   for (let each = 1; each <= count; each++) log.add(event(`event ${each}`))
@@ -76,7 +76,7 @@ describe('next', () => {
     vi.useRealTimers()
   })
 
-  /** Whether the promise is settled after so many milliseconds. */
+  /** Whether the promise is settled after `ms` milliseconds. */
   async function isOver(waiting: Promise<void>, ms: number): Promise<boolean> {
     let over = false
     void waiting.then(() => (over = true))
@@ -110,7 +110,7 @@ describe('next', () => {
     expect(await isOver(waiting, 1)).toBe(true)
   })
 
-  it('resolves on abort, also on one that came before, and leaves no timer', async () => {
+  it('resolves on abort, also with a signal that was aborted before, and leaves no timer', async () => {
     const abort = new AbortController()
     const waiting = logWith(0).next(abort.signal, 1000)
     abort.abort()

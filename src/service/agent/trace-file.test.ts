@@ -31,7 +31,7 @@ describe('saveTrace', () => {
     expect(readdirSync(folder)).toEqual([basename(file)])
   })
 
-  it('stays in its folder, whatever the group and the node are called', async () => {
+  it('stays in its folder, regardless of the names of group and node', async () => {
     const file = await saveTrace(node('../../etc', 'a/b c', 'x'), folder)
     expect(file).toBe(join(folder, 'trace-.._.._etc-a_b_c-2030-01-02T03-04-05-678Z.ndjson'))
   })

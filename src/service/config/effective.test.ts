@@ -39,7 +39,7 @@ describe('the effective configuration as text', () => {
     ])
   })
 
-  it('is YAML with the same values, whatever they contain', () => {
+  it('is YAML with the same values, also with line breaks and comment signs', () => {
     const node = {
       group: 'a: b # c',
       id: '7',
@@ -94,7 +94,7 @@ describe('secrets', () => {
     expect(shown({ group: 'g', store })).toEqual({ group: 'g', store: expected })
   })
 
-  it('of fencing devices are hidden: all options and headers, whatever their names', () => {
+  it('of fencing devices are hidden: all options and headers, regardless of their names', () => {
     const fencing = [
       { kind: 'command', command: ['fence_virsh'], options: { login: 'me', passwd: 'secret' }, timeoutMs: 1 },
       { kind: 'http', url: 'https://h/fence', headers: { authorization: 'secret' }, timeoutMs: 2 },

@@ -71,7 +71,7 @@ describe('the data directory', () => {
     expect(layered(from, file, ['data', 'group'], group).values['data']).toBe(expected)
   })
 
-  it('of a single group is the one that was given', () => {
+  it('of a single group is the given one', () => {
     const one = parseConfig('f', 'group: x\ndata: /d\n')
     expect(layered(sources(), one, ['data', 'group'], null).values['data']).toBe('/d')
   })

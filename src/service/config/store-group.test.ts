@@ -44,7 +44,13 @@ describe('a group in a store', () => {
   >([
     ['a field of its own that needs a network', { listen: 'h:1' }, { listen: '--listen' }, true, 1],
     ['two of them', { listen: 'h:1', data: '/d' }, { listen: '--listen', data: '--data' }, true, 2],
-    ['one that applies to other groups of the file', { listen: 'h:1' }, { listen: 'c.yaml:1:1' }, false, 0],
+    [
+      'a field that applies to other groups of the file',
+      { listen: 'h:1' },
+      { listen: 'c.yaml:1:1' },
+      false,
+      0,
+    ],
     ['a default', { mode: 'majority' }, { mode: 'default' }, true, 0],
     ['a field without a value', { listen: undefined }, { listen: '--listen' }, true, 0],
   ])('with %s', (_what, values, from, isOwn, count) => {

@@ -42,7 +42,7 @@ describe('the configuration of a device', () => {
 const ORDER: FenceOrder = { action: 'off', target: 'b', token: 3, by: 'a' }
 const DONE: FenceAnswer = { outcome: 'done' }
 
-/** A device that records orders, and answers as it is told. */
+/** A device that records orders, and answers as the test says. */
 function device(
   answers: { execute?: FenceDevice['execute']; status?: FenceDevice['status'] } = {},
   name = 'switch',
@@ -152,7 +152,7 @@ describe('establish', () => {
     },
   )
 
-  it('leaves every device that it entered, in whatever way it ends', async () => {
+  it('leaves every device that it entered, also when an order fails', async () => {
     const left: string[] = []
     const exclusive = (name: string, answers = {}): FenceDevice => ({
       ...device(answers, name),

@@ -213,7 +213,7 @@ describe('rejectOnAbort', () => {
     expect(removed).toHaveBeenCalledTimes(2)
   })
 
-  it('rejects with the reason of the signal, also of one that was aborted before', async () => {
+  it('rejects with the reason of the signal, also of a signal that was aborted before', async () => {
     const abort = new AbortController()
     const waiting = rejectOnAbort(never(), abort.signal)
     abort.abort(new Error('too late'))

@@ -219,7 +219,7 @@ describe('several endpoints', () => {
     expect(asked.length).toBeGreaterThan(1)
   })
 
-  it('do not get a write twice: one that was sent and not answered is unknown', async () => {
+  it('do not get a write twice: the outcome of a write that was sent and not answered is unknown', async () => {
     let isBroken = false
     const writes: string[] = []
     const breaking = await endpoint(({ path }) => {

@@ -86,7 +86,7 @@ describe('claim', () => {
     expect(Date.now() - before).toBe(PROBE_MS)
   })
 
-  it('does not probe its own block, nor one that was released', async () => {
+  it('does not probe its own block, nor a released block', async () => {
     const { registers, memory } = lab('a')
     await registers.claim()
     expect(await registers.claim()).toMatchObject({ outcome: 'ok', own: { incarnation: 2 } })

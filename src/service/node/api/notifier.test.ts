@@ -116,7 +116,7 @@ describe('nextTerm', () => {
     expect(await nextTerm(lab().node, undefined, () => term)).toBe(term)
   })
 
-  it('is the next one that the caller accepts', async () => {
+  it('is the next term that the caller accepts', async () => {
     const { node, elections } = lab()
     let current: CurrentTerm | null = null
     const waiting = nextTerm(node, undefined, () => current)

@@ -14,9 +14,9 @@ afterEach(() => {
 
 const DRAIN_MS = 500
 
-/** A manager over a backend that records what it is told. The lease ends at `until` on the fake clock. */
+/** A manager over a backend that records its calls. The lease ends at `until` on the fake clock. */
 function lab() {
-  const told: string[] = []
+  const calls: string[] = []
   const state = { isFit: true, overdue: 0, until: Number.POSITIVE_INFINITY, token: null as number | null }
   const backend: ElectionBackend = {
     view: () => NO_VIEW,
@@ -30,11 +30,11 @@ function lab() {
       reason: null,
     }),
     async command({ willing, lapse }: Command) {
-      told.push(`candidate ${willing === true}${lapse === true ? ', lapse' : ''}`)
+      calls.push(`candidate ${willing === true}${lapse === true ? ', lapse' : ''}`)
       return null
     },
     async stepDown(token) {
-      told.push(`release ${token}`)
+      calls.push(`release ${token}`)
     },
     injectFaults() {},
     async *trace() {},
@@ -50,8 +50,8 @@ function lab() {
   return {
     manager,
     state,
-    told,
-    /** Elects this node with a lease of so many milliseconds. */
+    calls,
+    /** Elects this node with a lease of `leaseMs` milliseconds. */
     async elect(token: number, leaseMs = 1e9) {
       state.token = token
       state.until = Date.now() + leaseMs
@@ -65,7 +65,7 @@ function lab() {
 }
 
 const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0)
-/** Work that ends when the test says so, whatever happens to its term. */
+/** Work that ends when the test says so, regardless of its term. */
 function endless(): { readonly work: () => Promise<void>; end: () => void } {
   const handle: { end: () => void } = { end: () => {} }
   const ended = new Promise<void>((resolve) => {
@@ -75,8 +75,8 @@ function endless(): { readonly work: () => Promise<void>; end: () => void } {
 }
 
 describe('candidacy', () => {
-  it('is told to the backend when it changes: wanted and fit', async () => {
-    const { manager, state, told } = lab()
+  it('reaches the backend when it changes: wanted and fit', async () => {
+    const { manager, state, calls } = lab()
     await manager.setWanted(true)
     await manager.setWanted(true)
     state.isFit = false
@@ -84,61 +84,61 @@ describe('candidacy', () => {
     state.isFit = true
     await manager.updateCandidacy()
     await manager.setWanted(false)
-    expect(told).toEqual(['candidate true', 'candidate false', 'candidate true', 'candidate false'])
+    expect(calls).toEqual(['candidate true', 'candidate false', 'candidate true', 'candidate false'])
     expect(manager.isWanted).toBe(false)
   })
 
-  it('is not told before a node wants to lead', async () => {
-    const { manager, told } = lab()
+  it('does not reach the backend before a node wants to lead', async () => {
+    const { manager, calls } = lab()
     await manager.updateCandidacy()
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
   })
 
   it('stays while work runs in the current term, although the node became unfit', async () => {
-    const { manager, state, told, elect } = lab()
+    const { manager, state, calls, elect } = lab()
     await manager.setWanted(true)
     const term = await elect(1)
     const { work, end } = endless()
     const running = manager.runWork(term, work)
     state.isFit = false
     await manager.updateCandidacy()
-    expect(told).toEqual(['candidate true'])
+    expect(calls).toEqual(['candidate true'])
     end()
     await running
-    expect(told).toEqual(['candidate true', 'candidate false', 'release 1'])
+    expect(calls).toEqual(['candidate true', 'candidate false', 'release 1'])
   })
 
   it('lapses while work of an earlier term runs: nothing is released', async () => {
-    const { manager, told, elect } = lab()
+    const { manager, calls, elect } = lab()
     await manager.setWanted(true)
     const term = await elect(1)
     const { work, end } = endless()
     const running = manager.runWork(term, work)
     manager.handleDemoted(1, { reason: 'outranked', detail: null })
     await settle()
-    expect(told).toEqual(['candidate true', 'candidate false, lapse'])
+    expect(calls).toEqual(['candidate true', 'candidate false, lapse'])
     expect([manager.isOverdue, manager.term, manager.workingTerm]).toEqual([true, null, term])
     end()
     await running
-    expect(told.slice(2)).toEqual(['candidate true', 'release 1'])
+    expect(calls.slice(2)).toEqual(['candidate true', 'release 1'])
     expect([manager.isOverdue, manager.workingTerm]).toEqual([false, null])
   })
 })
 
 describe('work', () => {
   it('releases the lease when it returns, and the term ends by stepping down', async () => {
-    const { manager, told, elect } = lab()
+    const { manager, calls, elect } = lab()
     const term = await elect(3)
     await manager.runWork(term, () => {})
-    expect(told).toEqual(['release 3'])
+    expect(calls).toEqual(['release 3'])
     expect(term.ended).toEqual({ reason: 'stepped down', detail: null })
   })
 
   it('passes its error on, after the lease is released', async () => {
-    const { manager, told, elect } = lab()
+    const { manager, calls, elect } = lab()
     const term = await elect(3)
     await expect(manager.runWork(term, () => Promise.reject(new Error('no disk')))).rejects.toThrow('no disk')
-    expect(told).toEqual(['release 3'])
+    expect(calls).toEqual(['release 3'])
   })
 
   it.each<[string, (signal: AbortSignal) => unknown]>([
@@ -170,29 +170,29 @@ describe('work', () => {
 
 describe('drain', () => {
   it('without work releases the lease at once', async () => {
-    const { manager, told, elect } = lab()
+    const { manager, calls, elect } = lab()
     const term = await elect(5)
     expect(await manager.drain(term, 'closed')).toBe(true)
-    expect([told, term.ended?.reason]).toEqual([['release 5'], 'closed'])
+    expect([calls, term.ended?.reason]).toEqual([['release 5'], 'closed'])
   })
 
   it('waits for work that ends in time', async () => {
-    const { manager, told, elect, state } = lab()
+    const { manager, calls, elect, state } = lab()
     const term = await elect(5)
     const { work, end } = endless()
     const running = manager.runWork(term, work)
     const drained = manager.drain(term, 'stopped')
     expect(term.signal.aborted).toBe(true)
     await vi.advanceTimersByTimeAsync(DRAIN_MS - 1)
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
     end()
     expect(await drained).toBe(true)
     await running
-    expect([told, state.overdue]).toEqual([['release 5'], 0])
+    expect([calls, state.overdue]).toEqual([['release 5'], 0])
   })
 
   it('reports work that does not end in time, once, and lets the lease expire', async () => {
-    const { manager, told, elect, state } = lab()
+    const { manager, calls, elect, state } = lab()
     await manager.setWanted(true)
     const term = await elect(5)
     const { work, end } = endless()
@@ -201,10 +201,10 @@ describe('drain', () => {
     await vi.advanceTimersByTimeAsync(DRAIN_MS)
     expect(await drained).toEqual([false, false])
     expect([state.overdue, manager.isOverdue, term.ended?.reason]).toEqual([1, true, 'stopped'])
-    expect(told).toEqual(['candidate true', 'candidate false, lapse'])
+    expect(calls).toEqual(['candidate true', 'candidate false, lapse'])
     end()
     await running
-    expect(told.slice(2)).toEqual(['candidate true', 'release 5'])
+    expect(calls.slice(2)).toEqual(['candidate true', 'release 5'])
   })
 
   it('does not wait after its signal was aborted', async () => {
@@ -241,23 +241,23 @@ describe('the end of a lease', () => {
   })
 
   it('found by this thread alone releases the lease that the election still renews', async () => {
-    const { told, elect } = lab()
+    const { calls, elect } = lab()
     await elect(1, 100)
     await vi.advanceTimersByTimeAsync(95)
-    expect(told).toEqual(['release 1'])
+    expect(calls).toEqual(['release 1'])
   })
 })
 
 describe('a demotion', () => {
   it('ends the term for its reason and releases the lease', async () => {
-    const { manager, told, elect } = lab()
+    const { manager, calls, elect } = lab()
     const term = await elect(2)
     expect(manager.handleDemoted(2, { reason: 'outranked', detail: null })).toEqual({
       reason: 'outranked',
       detail: null,
     })
     await settle()
-    expect([term.signal.aborted, manager.term, told]).toEqual([true, null, ['release 2']])
+    expect([term.signal.aborted, manager.term, calls]).toEqual([true, null, ['release 2']])
   })
 
   it('returns the reason for which the term ended before', async () => {
@@ -271,11 +271,11 @@ describe('a demotion', () => {
   })
 
   it('after a withdrawal releases nothing: the node leads again when its work has ended', async () => {
-    const { manager, told, elect } = lab()
+    const { manager, calls, elect } = lab()
     await elect(2)
     manager.handleDemoted(2, { reason: 'withdrew', detail: null })
     await settle()
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
   })
 
   it('without a term has the reason that it is given', () => {

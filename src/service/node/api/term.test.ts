@@ -58,7 +58,7 @@ describe('a term', () => {
     expect(lossOf(() => term.assertHeld(0))).toBe('this node no longer leads: expired')
   })
 
-  it('refuses a time that is no number before it looks at the lease', () => {
+  it('refuses a negative time before it looks at the lease', () => {
     const { term } = lab({ until: null })
     expect(() => term.assertHeld(-1)).toThrow('leastMs: -1 must be a number of milliseconds, 0 or more')
   })

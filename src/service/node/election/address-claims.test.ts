@@ -111,7 +111,7 @@ it('knows the ids of the peers of all groups on an address', () => {
 })
 
 describe('queueAt', () => {
-  /** An action that waits until it is told to go on. */
+  /** An action that waits until the test lets it go on. */
   function action(name: string, log: string[]) {
     const handle: { go: () => void; fail: (error: Error) => void } = { go: () => {}, fail: () => {} }
     const wait = new Promise<void>((resolve, reject) => {
@@ -174,7 +174,7 @@ describe('queueAt', () => {
 })
 
 describe('waitUntilFree', () => {
-  it('waits for every teardown of a resource, also for one that fails', async () => {
+  it('waits for every teardown of a resource, also for a teardown that fails', async () => {
     const ends: (() => void)[] = []
     const pending = (): Promise<void> => new Promise((resolve) => ends.push(resolve))
     trackTeardown(['/data', '127.0.0.1:1'], pending())
