@@ -66,8 +66,8 @@ afterEach(({ task }) => {
 
 afterAll(async () => {
   const ended = [...nodes.values()].map(({ process }) => {
-    if (process.exitCode !== null) return null
-    const closed = new Promise((resolve) => process.once('close', resolve))
+    if (process.exitCode !== null) return Promise.resolve()
+    const closed = new Promise<void>((resolve) => process.once('close', () => resolve()))
     process.kill('SIGKILL')
     return closed
   })

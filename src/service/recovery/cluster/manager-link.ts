@@ -1,5 +1,5 @@
 /** The protocol `recovery` in this thread: its commands, its outputs, and the group as it sees it. */
-import type { Command, Output, Plain } from '../../../core/index.ts'
+import type { Output } from '../../../core/index.ts'
 import type { GroupSpec } from '../../../protocols/index.ts'
 import type { JobView, ManagerOutput } from '../../../recovery/manager/types.ts'
 import type { NetworkElectionSettings } from '../../config/election-settings.ts'
@@ -39,12 +39,12 @@ export async function openManagerLink(
     stepped: events.stepped,
   })
   const handleOutput = (output: Output): void => {
-    if (output.type === 'refused') refusal = String(output['why'])
+    if (output.type === 'refused') refusal = output['why'] as string
     events.output(output as unknown as ManagerOutput)
   }
   const { endpoint } = shared
   try {
-    endpoint.join(group, spec, { output: handleOutput, warn: events.warn }, stable as Plain)
+    endpoint.join(group, spec, { output: handleOutput, warn: events.warn }, stable)
   } catch (error) {
     await shared.leave(group)
     throw error instanceof InvalidGroupError ? new InvalidOptionsError(error.field, error.problem) : error
@@ -55,7 +55,7 @@ export async function openManagerLink(
     async command(command) {
       if (isClosed) return 'this node is closed'
       refusal = null
-      endpoint.command(group, command as unknown as Command)
+      endpoint.command(group, command)
       return refusal
     },
     look() {

@@ -24,7 +24,7 @@ it('fills the defaults in, and runs the protocol recovery', () => {
 const given =
   (more: object): (() => unknown) =>
   () =>
-    clusterSettings({ ...GOOD, ...more } as ClusterOptions)
+    clusterSettings({ ...GOOD, ...more })
 
 it.each([
   [

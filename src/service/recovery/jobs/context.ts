@@ -48,6 +48,10 @@ export function checkSeq(seq: unknown): asserts seq is number {
 export function checkProgress(done: unknown, text: unknown): void {
   if (typeof done !== 'number' || !(done >= 0 && done <= 1))
     throw new InvalidJobValueError('done', `${inspect(done)} must be a number from 0 to 1`)
+  checkText(text)
+}
+
+export function checkText(text: unknown): asserts text is string {
   if (typeof text !== 'string') throw new InvalidJobValueError('text', `${inspect(text)} must be a string`)
 }
 

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import {
   checkProgress,
   checkSeq,
+  checkText,
   type JobContext,
   type JobFunction,
   parseCheckpointSignal,
@@ -87,7 +88,10 @@ const context: JobContext = {
     checkProgress(done, text)
     post({ type: 'progress', done, text })
   },
-  log: (text) => post({ type: 'log', text: String(text) }),
+  log(text) {
+    checkText(text)
+    post({ type: 'log', text })
+  },
 }
 
 port?.on('message', (message: ToWorker) => {

@@ -19,7 +19,7 @@ function moduleWith(name: string, source: string): string {
 }
 
 /** Runs a module as a node would, without a node. */
-async function run(file: string, { input = null as unknown, digest = '' } = {}) {
+async function run(file: string, { input = null, digest = '' }: { input?: unknown; digest?: string } = {}) {
   const stop = new AbortController()
   const stored: unknown[] = []
   const emitted: unknown[] = []

@@ -196,8 +196,11 @@ it.each([
   ['seq', (ctx: JobContext) => ctx.emit(-1, 'x'), /^seq: -1 must be a whole number/],
   ['seq', (ctx: JobContext) => [1, 1].map((seq) => ctx.emit(seq, 'x')), /^seq: 1 was emitted already/],
   ['output', (ctx: JobContext) => ctx.emit(1, new Date()), /^output: is a Date/],
+  ['text', (ctx: JobContext) => ctx.log(7 as unknown as string), /^text: 7 must be a string/],
   ['done', (ctx: JobContext) => ctx.progress(2), /^done: 2 must be a number from 0 to 1/],
 ])('refuses a wrong %s', async (_, call, message) => {
-  const { run } = createRun((ctx) => void expect(() => call(ctx)).toThrow(message))
+  const { run } = createRun((ctx) => {
+    expect(() => call(ctx)).toThrow(message)
+  })
   expect(await run.run()).toEqual({ how: 'finished' })
 })

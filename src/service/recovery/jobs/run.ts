@@ -19,6 +19,7 @@ import {
   type CheckpointOptions,
   checkProgress,
   checkSeq,
+  checkText,
   type JobContext,
   MOST_PROGRESS_TEXT,
   parseCheckpointSignal,
@@ -173,7 +174,10 @@ export class JobRun {
         this.#emit({ seq, value: encodeValue(output, 'output') })
       },
       progress: (done, text = '') => this.#setProgress(done, text),
-      log: (text) => this.#ports.log(String(text)),
+      log: (text) => {
+        checkText(text)
+        this.#ports.log(text)
+      },
     }
   }
 

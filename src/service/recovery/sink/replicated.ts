@@ -124,6 +124,8 @@ export class ReplicatedSink implements Sink {
         return this.#log.find(request.job, request.submission)?.seqs ?? []
       case 'fetch':
         return this.#select(request.job, request.submission, request.seqs)
+      default:
+        return request satisfies never
     }
   }
 
