@@ -1,6 +1,6 @@
 /** Five nodes in this process: real files, and real sockets on loopback. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -245,6 +245,42 @@ describe('a checkpoint with failing nodes', () => {
     await until(() => nodes.every((node) => unfinished(node).length === 0))
     await until(() => nodes.every(({ server }) => server.load.running === 0))
     expect((await Promise.all(nodes.map((node) => node.store.list()))).flat()).toEqual([])
+  })
+
+  it('releases everything, whenever it is aborted', async () => {
+    const nodes = await startNodes(5)
+    const payload = randomBytes(2 * MEGABYTE)
+    const commit = await storeAtAll(nodes, payload)
+    const plan = await planFor(nodes, payload, 2)
+    /** Files that this process has open; only Linux tells. */
+    const columnFiles = (): number =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).includes('conclave-checkpoints-')
+        } catch {
+          return false
+        }
+      }).length
+    const before = process.platform === 'linux' ? columnFiles() : 0
+    for (let turns = 0; turns < 60; turns += 3) {
+      const controller = new AbortController()
+      const { signal } = controller
+      const reason = new Error('no longer needed')
+      const calls = [
+        (nodes[0] as TestNode).checkpoints.upload(plan, payload, { signal }),
+        (nodes[3] as TestNode).checkpoints.restore(commit, sourcesOf(commit), { signal }),
+      ]
+      // oxlint-disable-next-line no-await-in-loop -- each time a little later
+      for (let turn = 0; turn < turns; turn++) await nextTurn()
+      controller.abort(reason)
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      for (const result of await Promise.allSettled(calls))
+        if (result.status === 'rejected') expect(result.reason).toBe(reason)
+    }
+    await until(() => nodes.every(({ server }) => server.load.running === 0))
+    await until(() => nodes.every((node) => unfinished(node).length === 0))
+    if (process.platform === 'linux') await until(() => columnFiles() === before)
+    expect(await findColumnProblem(nodes[4]?.store as ColumnStore, { ...commit, column: 4 })).toBeNull()
   })
 
   it('takes no more of the payload than a few stripes while a holder stalls', async () => {

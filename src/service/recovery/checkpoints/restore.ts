@@ -44,6 +44,9 @@ export class StripeSource {
   readonly #candidates: Source[]
   #opened: OpenedSource[] = []
   #stripe = 0
+  #isClosed = false
+  /** The call in progress. */
+  #busy: Promise<unknown> = Promise.resolve()
 
   constructor(options: StripeSourceOptions) {
     const { commit, sources, self, without } = options
@@ -60,14 +63,43 @@ export class StripeSource {
 
   /** Opens as many columns as are needed. */
   async open(): Promise<void> {
-    await this.#openMissing()
+    await this.#track(this.#openMissing())
     this.header = (this.#opened[0] as OpenedSource).reader.header
     const { payloadLength, stripeSize } = this.header
     this.layout = planLayout(this.code, payloadLength, stripeSize)
   }
 
   /** The contents of the next stripe by column, null for columns that were not read; null after the last stripe. */
-  async next(): Promise<(Uint8Array | null)[] | null> {
+  next(): Promise<(Uint8Array | null)[] | null> {
+    return this.#track(this.#next())
+  }
+
+  /** Releases all columns, also those that are being opened. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    // A read that waits for its node ends when its column is closed.
+    await this.#closeOpened()
+    await this.#busy
+    await this.#closeOpened()
+  }
+
+  async #closeOpened(): Promise<void> {
+    const opened = this.#opened
+    this.#opened = []
+    await Promise.all(opened.map(({ reader }) => reader.close()))
+  }
+
+  #track<T>(call: Promise<T>): Promise<T> {
+    this.#busy = call.catch(() => {})
+    return call
+  }
+
+  #assertOpen(): void {
+    this.#options.signal?.throwIfAborted()
+    if (this.#isClosed) throw new Error('the checkpoint is no longer read')
+  }
+
+  async #next(): Promise<(Uint8Array | null)[] | null> {
     if (this.#stripe === this.layout.stripes) return null
     const contents: (Uint8Array | null)[] = Array.from({ length: this.code.columns }, () => null)
     await this.#readInto(contents, this.#opened)
@@ -79,11 +111,6 @@ export class StripeSource {
     }
     this.#stripe += 1
     return contents
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#opened.map(({ reader }) => reader.close()))
-    this.#opened = []
   }
 
   async #readInto(contents: (Uint8Array | null)[], from: readonly OpenedSource[]): Promise<void> {
@@ -99,7 +126,7 @@ export class StripeSource {
   }
 
   async #replace(opened: OpenedSource, error: unknown): Promise<void> {
-    this.#options.signal?.throwIfAborted()
+    this.#assertOpen()
     this.#opened = this.#opened.filter((other) => other !== opened)
     this.#reportBad(opened.source, error)
     await opened.reader.close()
@@ -115,16 +142,18 @@ export class StripeSource {
         const { id, code } = this.#options.commit
         throw new UnrestorableError(describeCheckpoint(id), code.data, this.#opened.length, this.bad)
       }
+      // Waits for all of them: one that is opened after a failure must be closed as well.
       // oxlint-disable-next-line no-await-in-loop -- only as many as are needed
-      const opened = (await Promise.all(next.map((source) => this.#tryOpen(source)))).filter(
-        (each) => each !== null,
-      )
+      const settled = await Promise.all(next.map((source) => this.#tryOpen(source)))
+      const opened = settled.filter((each) => each !== null)
       added.push(...opened)
       this.#opened.push(...opened)
+      this.#assertOpen()
     }
     return added
   }
 
+  /** Null if it is bad. Never rejects. */
   async #tryOpen(source: Source): Promise<OpenedSource | null> {
     const { commit, open, signal } = this.#options
     const key = { id: commit.id, column: source.column, digest: commit.digest }
@@ -137,7 +166,6 @@ export class StripeSource {
       return { source, reader }
     } catch (error) {
       await reader?.close()
-      signal?.throwIfAborted()
       this.#reportBad(source, error)
       return null
     }

@@ -1,5 +1,7 @@
 /** Failing nodes and given-up calls: real sockets on loopback, and real files. */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { columnBytes, keyFor, putColumn } from '../../../../test/support/column-conformance.ts'
 import {
@@ -15,6 +17,8 @@ import {
 import { silentPort } from '../../../../test/support/ports.ts'
 import { until } from '../../../../test/support/wait.ts'
 import { type ColumnStore, ColumnStoreFullError } from '../store/index.ts'
+import { BlockParser } from './blocks.ts'
+import { receiveBlocks } from './receive.ts'
 import type { Verdict } from './server.ts'
 
 describe('the transport under failures', () => {
@@ -88,6 +92,14 @@ describe('the transport under failures', () => {
     await (await waiting).abort()
     await running[1]?.abort()
     await until(() => server.load.running === 0)
+  })
+
+  it('ends a transfer whose sender is gone before its bytes are read', async () => {
+    const stream = new PassThrough()
+    stream.destroy()
+    await once(stream, 'close')
+    const parser = new BlockParser({ key: Buffer.alloc(32), isSecret: false })
+    await expect(receiveBlocks(stream, parser, async () => {})).rejects.toThrow('the connection was closed')
   })
 
   it('does not wait for the protocol when it is closed', async () => {

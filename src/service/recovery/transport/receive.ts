@@ -10,7 +10,7 @@ const MAX_WAITING_BYTES = 4 * 1024 * 1024
 
 type Write = (chunks: readonly Uint8Array[]) => Promise<void>
 
-/** Resolves when the body is complete, and all of it was written. */
+/** Resolves when the body is complete, and all of it was written. Rejects when the stream is closed before. */
 export function receiveBlocks(stream: Readable, parser: BlockParser, write: Write): Promise<void> {
   return new Promise((resolve, reject) => {
     let waiting: Uint8Array[] = []
@@ -71,5 +71,7 @@ export function receiveBlocks(stream: Readable, parser: BlockParser, write: Writ
     stream.on('data', handleData).on('end', handleEnd).on('close', handleClose)
     // Stays: a broken connection may report its error later.
     stream.on('error', fail)
+    // The connection may have been lost before anyone listened: its events do not come again.
+    if (stream.destroyed) handleClose()
   })
 }
