@@ -21,7 +21,9 @@ export default async function primes(ctx) {
     for (; state.next < end; state.next++) if (isPrime(state.next)) state.found += 1
     ctx.emit(Math.ceil(end / PART), { below: end, primes: state.found })
     ctx.progress(end / below, `${state.found} primes below ${end}`)
+    // oxlint-disable-next-line no-await-in-loop -- the next part belongs to the next checkpoint
     await ctx.checkpoint(state, { signal: ctx.signal })
+    // oxlint-disable-next-line no-await-in-loop -- as above
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
   return state.found

@@ -62,8 +62,10 @@ async function store(next) {
 
 /** Outputs of a committed checkpoint. An object that exists is not replaced: that is the numbered sink. */
 async function release() {
-  for (const { seq, output } of stored.outputs)
-    await write(`outputs/${seq}`, output, { 'If-None-Match': '*' })
+  for (const { seq, output } of stored.outputs) {
+    // oxlint-disable-next-line no-await-in-loop -- in the order of emission
+    await write(`outputs/${String(seq)}`, output, { 'If-None-Match': '*' })
+  }
 }
 
 const found = await read('state')

@@ -7,6 +7,8 @@ import type { DemoState } from './state.ts'
 const ROW = new Uint8Array([1, 2, 3, 4, 5, 6])
 const BASE = 'http://127.0.0.1:7490'
 
+type Asked = { readonly method?: string; readonly headers?: Readonly<Record<string, string>> }
+
 function serve() {
   const observed = new Observed(
     { width: 2, height: 2, iterations: 10 },
@@ -28,8 +30,8 @@ function serve() {
   }
   const closing = new AbortController()
   const app = createDemoApp(demo, closing.signal)
-  const request = async (path: string, init: RequestInit = {}) =>
-    app.request(`${BASE}${path}`, { ...init, headers: { Host: '127.0.0.1:7490', ...init.headers } })
+  const request = async (path: string, { method = 'GET', headers = {} }: Asked = {}) =>
+    app.request(`${BASE}${path}`, { method, headers: { Host: '127.0.0.1:7490', ...headers } })
   return { observed, done, request, closing }
 }
 

@@ -17,7 +17,7 @@ export type DemoState = {
   readonly step: { readonly step: number; readonly token: number } | null
   readonly tiles: readonly TileState[]
   readonly counts: DemoCounts
-  /** Whether the picture equals the one that was computed without failures; null before it was compared. */
+  /** Whether the picture equals the reference, computed without failures; null before they were compared. */
   readonly identical: boolean | null
   /** The newest events, oldest first. */
   readonly events: readonly DemoEvent[]

@@ -54,7 +54,7 @@ async function storeState(ctx: JobContext<TileState, TileInput>, state: TileStat
   }
 }
 
-/** On Linux, a priority belongs to a thread. The threads that render must not delay those that exchange messages. */
+/** On Linux, a priority belongs to a thread. Threads that render must not delay the threads that exchange messages. */
 function yieldToProtocol(): void {
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 }
