@@ -172,13 +172,11 @@ function showCheckpoints(state: DemoState): void {
         ? 'no checkpoint'
         : `columns at ${tile.holders.filter(Boolean).join(', ') || 'no node'}`,
     )
-    for (const [column, holder] of tile.holders.entries()) {
-      const square = columns.children[column] ?? add(columns, 'i')
-      square.className = holder === null ? 'missing' : colourClass(state, holder)
-      const isDown = state.nodes.some(({ id, status }) => id === holder && status === 'down')
-      square.classList.toggle('missing', holder === null || isDown)
+    for (const [place, { id, status }] of state.nodes.entries()) {
+      const square = columns.children[place] ?? add(columns, 'i')
+      square.className = colourClass(state, id)
+      square.classList.toggle('missing', status === 'down' || !tile.holders.includes(id))
     }
-    while (columns.children.length > tile.holders.length) columns.lastElementChild?.remove()
   }
 }
 

@@ -3,6 +3,7 @@
  * so all effects are deferred.
  */
 import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import type { Assignment, Commit, ManagerOutput } from '../../../recovery/manager/types.ts'
 import { compareAssignments } from '../../../recovery/manager/types.ts'
 import { type BadColumn, type Checkpoints, UnrestorableError } from '../checkpoints/index.ts'
@@ -83,6 +84,8 @@ export class Host {
     const { manager, checkpoints, events } = options
     const { warn, suspect } = events
     this.#options = options
+    // Every transfer of a column listens to it.
+    setMaxListeners(0, this.#closing.signal)
     this.#writer = new CheckpointWriter(manager, checkpoints)
     this.#tasks = new ColumnTasks({ manager, checkpoints, signal: this.#closing.signal, warn, suspect })
   }

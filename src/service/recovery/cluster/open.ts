@@ -1,5 +1,5 @@
 /** `openCluster`: starts the protocol, the data transport and the stores of a node, and connects them. */
-import type { EventEmitter } from 'node:events'
+import { type EventEmitter, setMaxListeners } from 'node:events'
 import { join } from 'node:path'
 import type { NodeId } from '../../../core/index.ts'
 import type { ManagerOutput } from '../../../recovery/manager/types.ts'
@@ -72,6 +72,8 @@ class Opening {
 
   constructor(settings: ClusterSettings) {
     this.#settings = settings
+    // Every request to another node listens to it.
+    setMaxListeners(0, this.#closing.signal)
   }
 
   async open(): Promise<Cluster> {
