@@ -8,7 +8,7 @@ import { encodePng } from '../service/demo/picture/png.ts'
 import { serveDemo } from '../service/demo/server.ts'
 import { type FractalFlags, type FractalSettings, parseFractalFlags } from './demo/flags.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { formatTimes, print, printJson, printNote } from './output.ts'
+import { print, printJson, printNote } from './output.ts'
 import { startProgress } from './progress.ts'
 import { makeTemporaryFolder } from './temporary.ts'
 
@@ -103,7 +103,7 @@ async function show(demo: FractalDemo, settings: FractalSettings, signal: AbortS
   }
   const stop = demo.onChange(() => {
     const { counts, done } = demo.observed
-    const note = `${formatTimes(counts.kills)} killed, ${count(counts.resumed)} resumed, ${count(counts.checkpoints)} checkpoints`
+    const note = `${count(counts.kills)} killed, ${count(counts.resumed)} resumed, ${count(counts.checkpoints)} checkpoints`
     progress.update(Math.round(done * 100), 100, note)
   })
   try {
