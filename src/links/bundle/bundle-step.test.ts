@@ -32,7 +32,7 @@ const puppet = (name: string): Protocol => ({
     if (input.type === 'command' && orders?.length === 0) return { state: before, effects: [] }
     return {
       state: next,
-      effects: orders ?? [output({ type: 'got', input: input as unknown as PlainObject })],
+      effects: orders ?? [output({ type: 'got', input: input })],
     }
   },
   view: (state) => ({
@@ -69,13 +69,13 @@ class Process {
     this.#protocol = bundle({ self: 'a', open, room, groups })
     const first = this.#protocol.start(stable, 1000)
     this.state = first.state
-    this.effects = first.effects as readonly Effect[]
+    this.effects = first.effects
   }
 
   give(input: Input<Message, BundleCommand>, now = 1000): readonly Effect[] {
     const step = this.#protocol.step(this.state, input, now)
     this.state = step.state
-    this.effects = step.effects as readonly Effect[]
+    this.effects = step.effects
     return this.effects
   }
 
@@ -324,7 +324,7 @@ describe('messages', () => {
     const answer = send('b', {
       kind: 'bundle',
       parts: [{ group: 'g', config: 0, body: { kind: 'Settings', agreed: { setting: 1 } } }],
-    } as unknown as Message)
+    })
     expect(process.hear([word('g', 99)], 1000)).toEqual([answer])
     expect(process.hear([word('g', 99)], 1_000_999)).toEqual([])
     expect(process.hear([word('g', 99)], 1_001_000)).toEqual([answer])

@@ -42,7 +42,7 @@ function last(...done: readonly (readonly [what: Output | Input, now: number])[]
   let step: LayerStep<State> = { state: EMPTY, effects: [], inputs: [] }
   for (const [what, now] of done) {
     const isInput = ['message', 'timer', 'link', 'suspended'].includes(what.type)
-    step = isInput ? layer.below(step.state, what as Input, now) : notice(step.state, what as Output, now)
+    step = isInput ? layer.below(step.state, what as Input, now) : notice(step.state, what, now)
   }
   return step
 }

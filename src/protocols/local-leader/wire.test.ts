@@ -50,7 +50,7 @@ const layoutOf = (kind: string): MessageLayout => {
 }
 const bytesOf = (message: LocalLeaderMessage): Uint8Array => {
   const writer = new Writer()
-  layoutOf(message.kind).write(writer, message as unknown as Message)
+  layoutOf(message.kind).write(writer, message)
   return writer.end()
 }
 const read = (kind: string, bytes: Uint8Array): Message => layoutOf(kind).read(new Reader(bytes))

@@ -1,7 +1,6 @@
 /** Recordings of omega are incomplete: what is missing is not held against a node. */
 import { describe, expect, it } from 'vitest'
 import { outputAt, viewAt } from '../../../test/support/traces.ts'
-import type { PlainObject } from '../../core/index.ts'
 import type { Observation } from '../../workbench/trace/index.ts'
 import type { RecordedRun } from '../hosting.ts'
 import { omegaForensics } from './forensics.ts'
@@ -9,7 +8,7 @@ import { omegaForensics } from './forensics.ts'
 const run = (node: number, skipped = 0): RecordedRun => ({ node, skipped, header: { nodes: [1, 2, 3, 4] } })
 const installs = (ms: number, node: number, n: number, lives: readonly number[] = [1, 1]): Observation =>
   viewAt(ms, node, 'follower', {
-    detail: { life: lives[node - 1] ?? 1, view: { id: [n, 1], members: [1, 2], lives } } as PlainObject,
+    detail: { life: lives[node - 1] ?? 1, view: { id: [n, 1], members: [1, 2], lives } },
   })
 const complete = (seen: readonly Observation[], runs: readonly RecordedRun[]): readonly Observation[] =>
   omegaForensics.complete<Observation>(seen, runs, (at, node, event) => ({ type: 'output', at, node, event }))

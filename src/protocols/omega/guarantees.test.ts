@@ -53,8 +53,13 @@ describe('the guarantees of omega', () => {
 })
 
 describe('the plan of omega', () => {
-  const asked = (some: Partial<PlanAsked>): PlanAsked =>
-    ({ nodes: ['a', 'b', 'c'], options: {}, chosen: {}, seeds: 3, ...some }) as PlanAsked
+  const asked = (some: Partial<PlanAsked>): PlanAsked => ({
+    nodes: ['a', 'b', 'c'],
+    options: {},
+    chosen: {},
+    seeds: 3,
+    ...some,
+  })
   const optionsFor = (some: Partial<PlanAsked>) => omegaPlanning.optionsFor(asked(some))
 
   it('takes the quorum from the mode', () => {
@@ -87,7 +92,7 @@ describe('the plan of omega', () => {
 
   it('simulates a crash of the leader at a different moment for each seed', () => {
     const options = { quorum: 'static', ...TIMES, retransmitMs: 50 }
-    const plan = omegaPlanning.describe({ asked: asked({}), options } as never)
+    const plan = omegaPlanning.describe({ asked: asked({}), options })
     if (plan.kind !== 'milestones') throw new Error('omega plans milestones')
     const [one, two] = [plan.run(1), plan.run(2)]
     expect([one.faultMs, two.faultMs]).toEqual([2124, 2047])
@@ -101,7 +106,7 @@ describe('the plan of omega', () => {
 
   it('promises no fail-over where no failure is tolerated', () => {
     const options = { quorum: 'static', ...TIMES, retransmitMs: 50 }
-    const plan = omegaPlanning.describe({ asked: asked({ nodes: ['a', 'b'] }), options } as never)
+    const plan = omegaPlanning.describe({ asked: asked({ nodes: ['a', 'b'] }), options })
     expect(plan.kind === 'milestones' && plan.milestones).toEqual([])
   })
 })

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
-import { type Command, type NodeId, type Output, present } from '../../core/index.ts'
+import { type NodeId, type Output, present } from '../../core/index.ts'
 import {
   type Assignment,
   type CheckpointId,
@@ -50,7 +50,7 @@ class FakeHost {
   }
 
   command(command: ManagerCommand): void {
-    if (this.isOpen) this.endpoint.command(GROUP, command as Command)
+    if (this.isOpen) this.endpoint.command(GROUP, command)
   }
 
   jobs(): readonly JobView[] {

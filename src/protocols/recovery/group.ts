@@ -5,7 +5,6 @@ import {
   type NodeId,
   output,
   type Plain,
-  type PlainObject,
   type Protocol,
   stack,
 } from '../../core/index.ts'
@@ -33,8 +32,7 @@ const asOmega = (options: RecoveryOptions): OmegaOptions => ({
 })
 
 /** The state of a node as that of Omega+ alone. */
-const below = ({ layer, upper, kept }: Hosted): Plain =>
-  ({ layer, upper: upper.omega, kept }) as unknown as Plain
+const below = ({ layer, upper, kept }: Hosted): Plain => ({ layer, upper: upper.omega, kept })
 
 export function recoveryGroup(identity: Identity, options: RecoveryOptions): Group {
   const membership = omegaGroup(identity, asOmega(options))
@@ -42,17 +40,14 @@ export function recoveryGroup(identity: Identity, options: RecoveryOptions): Gro
   return {
     ...membership,
     protocol: hostRecovery(identity, options, membership.protocol),
-    agreed: { ...(membership.agreed as PlainObject), protocol: 'recovery', waitMs, stopMs },
+    agreed: { ...membership.agreed, protocol: 'recovery', waitMs, stopMs },
   }
 }
 
 function hostRecovery(identity: Identity, options: RecoveryOptions, membership: Protocol): Protocol {
   const { weights, waitMs, stopMs } = options
   const own = recovery(identity, settingsOf({ weights, waitMs, stopMs, misreading: 'none' }))
-  const inner = stack(
-    historyLayer(identity, options),
-    own as unknown as Protocol,
-  ) as unknown as Protocol<Hosted>
+  const inner = stack(historyLayer(identity, options), own) as unknown as Protocol<Hosted>
   const hosted: Protocol<Hosted> = {
     start: (stable, now) => inner.start(checkedRecoveryStable(stable), now),
     step(state, input, now) {
@@ -71,7 +66,7 @@ function hostRecovery(identity: Identity, options: RecoveryOptions, membership: 
     },
     shift: (state, by) => inner.shift(state, by),
   }
-  return hosted as unknown as Protocol
+  return hosted
 }
 
 /** `state` is the state of the group's protocol. */

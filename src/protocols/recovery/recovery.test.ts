@@ -165,7 +165,7 @@ describe('the table of jobs', () => {
   it('shares jobs out by load', () => {
     const report = run(4, [], { links: 'reported', jobs: 4, slots: 2 })
     const owners = jobsAt(report, 1).map(({ owner }) => owner?.[0])
-    expect([...owners].sort()).toEqual([1, 2, 3, 4])
+    expect(new Set(owners)).toEqual(new Set([1, 2, 3, 4]))
   })
 })
 

@@ -56,8 +56,7 @@ const BODIES: { readonly [kind: string]: PlainObject } = {
 }
 
 const HEAD = { by: MOST, for: MOST, count: MOST, received: MOST }
-const framed = (body: PlainObject): Message =>
-  ({ kind: 'frame', ...HEAD, seq: MOST, again: false, body }) as unknown as Message
+const framed = (body: PlainObject): Message => ({ kind: 'frame', ...HEAD, seq: MOST, again: false, body })
 const messages = MANAGER_KINDS.map((kind) => framed({ kind, token: MOST, ...BODIES[kind] }))
 
 /** The value with each of its parts, at any depth, replaced by something else, or removed, or with one part more. */
@@ -110,9 +109,7 @@ describe('messages of the fault manager', () => {
   it('are refused with the place of the problem', () => {
     const bad = framed({ kind: 'put', token: 1, entry: { ...ENTRY, commit: { ...COMMIT, bytes: -1 } } })
     expect(findRecoveryFault(bad)).toContain('frame.body.entry.commit.bytes: must be a whole number')
-    expect(
-      findRecoveryFault({ ...framed({ kind: 'fence', token: 1 }), seq: -1 } as unknown as Message),
-    ).toContain('frame.seq')
+    expect(findRecoveryFault({ ...framed({ kind: 'fence', token: 1 }), seq: -1 })).toContain('frame.seq')
     expect(findRecoveryFault(framed({ kind: 'nonsense' }))).toContain('unknown message')
   })
 

@@ -1,7 +1,7 @@
 /** The crash-tolerant ring, step by step, for node 2 of three. */
 import { describe, expect, it } from 'vitest'
 import { type Effect, type Input, type NodeId, persist, send, setTimer, stopTimer } from '../../core/index.ts'
-import type { Key, RingCommand } from './messages.ts'
+import type { Key } from './messages.ts'
 import { type TolerantMessage, type TolerantState, tolerantRing } from './tolerant.ts'
 
 const TIMING = { hopTimeout: 100, electionTimeout: 1000, probeEvery: 500 }
@@ -13,7 +13,7 @@ const hop = (
   of: NodeId,
   more: { readonly epoch?: number; readonly hops?: number; readonly seq?: number } = {},
 ): TolerantMessage => ({ kind, epoch: 1, key: key(of), hops: 1, seq: 7, ...more })
-const give = (state: TolerantState, input: Input<TolerantMessage & never, RingCommand> | Input, now = 0) =>
+const give = (state: TolerantState, input: Input, now = 0) =>
   node.step(state, input as never, now)
 const hears = (state: TolerantState, from: NodeId, body: TolerantMessage, now = 0) =>
   give(state, { type: 'message', from, body, receipt: null } as never, now)

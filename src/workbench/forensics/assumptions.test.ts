@@ -1,14 +1,7 @@
 /** Assumptions that a recorded run broke, each with the exact finding, on handmade recordings. */
 import { describe, expect, it } from 'vitest'
 import { fires, type Handmade, hears, runOf, sends, startAt, stepAt } from '../../../test/support/handmade.ts'
-import {
-  type Definition,
-  define,
-  type Effect,
-  type Input,
-  type Plain,
-  type PlainObject,
-} from '../../core/index.ts'
+import { type Definition, define, type Effect, type Plain, type PlainObject } from '../../core/index.ts'
 import { brokenAssumptions, type Known } from './assumptions.ts'
 import type { Scale } from './clocks.ts'
 import { matchMessages } from './message-matching.ts'
@@ -24,7 +17,7 @@ const definition: Definition = define({
     throw new Error('is not run')
   },
   settlesWithin: () => 0,
-  timeliness: () => ({ delay: 5000, fast: 2000, lateness: 1000 }) as never,
+  timeliness: () => ({ delay: 5000, fast: 2000, lateness: 1000 }),
   constants: () => ({ leastDelay: 0, rhoPpm: 0 }),
 })
 const SCALE: Scale = { ahead: [0, 0, 0], error: 0, by: 'messages', drift: [] }
@@ -68,7 +61,7 @@ describe('options', () => {
 describe('stable data', () => {
   const persists = (data: Plain): Effect => ({ type: 'persist', stable: { upper: { g: data } } })
   const joins = (now: number, stable: Plain): StepRecord =>
-    stepAt(now, { type: 'command', command: { do: 'join', group: 'g', spec: {}, stable } } as Input)
+    stepAt(now, { type: 'command', command: { do: 'join', group: 'g', spec: {}, stable } })
   const first = runOf('a', [startAt(0), stepAt(10, fires('t'), [persists(1), persists(2)])], { run: 'a-0' })
   const again = (stable: Plain, made: Handmade = {}): Run =>
     runOf('a', [startAt(5000), joins(5000, stable)], { run: 'a-1', ...made })

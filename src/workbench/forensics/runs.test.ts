@@ -92,7 +92,7 @@ describe('a trace that real processes did not record', () => {
   it('is refused with steps of another node', () => {
     const other = ({ file, trace }: TraceFile): TraceFile => ({
       file,
-      trace: { ...trace, records: trace.records.map((record) => ({ ...record, node: 'b' })) as never },
+      trace: { ...trace, records: trace.records.map((record) => ({ ...record, node: 'b' })) },
     })
     expect(refused(other)).toBe('a-0.ndjson: line 2: belongs to b, but the header to a')
   })

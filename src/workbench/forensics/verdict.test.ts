@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { fires, resumeAt, runOf, startAt, stepAt } from '../../../test/support/handmade.ts'
-import { type Definition, define, type Output, output, type Plain, type Protocol } from '../../core/index.ts'
+import { type Definition, define, type Output, output, type Protocol } from '../../core/index.ts'
 import type { Scale } from './clocks.ts'
 import { eventsOf } from './merge.ts'
 import { matchMessages } from './message-matching.ts'
@@ -13,7 +13,7 @@ import { judge } from './verdict.ts'
 type Lead = { readonly until: number; readonly token: number }
 const LEASE = 10_000
 /** Timer N: leads with token N, or stops for 0. Throws for -1. */
-const protocol = (self: string): Protocol<Plain> => ({
+const protocol = (self: string): Protocol => ({
   start: () => ({ state: {}, effects: [] }),
   step(state, input, now) {
     if (input.type !== 'timer') return { state, effects: [] }

@@ -26,8 +26,8 @@ const spec = (name: string, fold: Fold<number>, when: Spec['when'] = 'always'): 
   },
 })
 const goal: Goal<number> = { name: 'third view', title: 'x', fold: views, reached: (count) => count === 2 }
-const asSpecs = (...specs: readonly Spec<number>[]): readonly Spec[] => specs as unknown as readonly Spec[]
-const asGoals = (...goals: readonly Goal<number>[]): readonly Goal[] => goals as unknown as readonly Goal[]
+const asSpecs = (...specs: readonly Spec<number>[]): readonly Spec[] => specs
+const asGoals = (...goals: readonly Goal<number>[]): readonly Goal[] => goals
 const VIEW = leadsAt(1, 1, null)
 
 describe('a monitor', () => {

@@ -5,7 +5,6 @@ import {
   type Effect,
   type Input,
   output,
-  type Plain,
   type PlainObject,
   type Protocol,
   persist,
@@ -17,7 +16,7 @@ import {
 import { type Slot, UntimedNode } from './node.ts'
 
 /** Its state counts its inputs; `until` is an instant. */
-const puppet = (onStart: readonly Effect[] = [], onReply: readonly Effect[] = []): Protocol<Plain> => ({
+const puppet = (onStart: readonly Effect[] = [], onReply: readonly Effect[] = []): Protocol => ({
   start: (stable) => ({ state: { stable, inputs: 0 }, effects: onStart }),
   step(before, input) {
     const state = before as PlainObject
@@ -48,11 +47,11 @@ const MODEL: RegisterModel = {
   forgets: false,
   burials: 'none',
 }
-const nodeOf = (protocol: Protocol<Plain> = puppet(), model: RegisterModel | null = null): UntimedNode =>
-  new UntimedNode({ self: 1, nodes: [1, 2] }, protocol as Protocol, model)
+const nodeOf = (protocol: Protocol = puppet(), model: RegisterModel | null = null): UntimedNode =>
+  new UntimedNode({ self: 1, nodes: [1, 2] }, protocol, model)
 const act = (...effects: readonly Effect[]): Input => ({
   type: 'command',
-  command: { do: 'act', effects: effects as unknown as PlainObject[] },
+  command: { do: 'act', effects: effects },
 })
 const UP: Slot = { up: true, state: { stable: null, inputs: 0 }, stable: null, timers: ['t'], calls: [] }
 const write = callRegister({ id: 1, op: 'write', value: 'w' })
@@ -139,7 +138,7 @@ describe('a boot', () => {
   })
 
   it('starts settled if the protocol can', () => {
-    const settled: Protocol<Plain> = {
+    const settled: Protocol = {
       ...puppet(),
       settled: ({ leader }) => ({ state: { stable: leader, inputs: 0 }, effects: [] }),
     }

@@ -9,7 +9,6 @@ import {
   type Micros,
   NOTHING,
   type NodeId,
-  type Plain,
   type Protocol,
   persist,
   type Step,
@@ -82,8 +81,7 @@ export function modelled({ self, nodes }: Identity, inner: Inner, settings: Mode
       const isSameDisk = last !== null && equalPlain(host.state.disk, last)
       const disk = isSameDisk ? last : host.state.disk
       const isStored = this.stable === null && isSameDisk
-      const isSame =
-        before !== null && below === before.inner && equalPlain(host.state, before.model as Plain)
+      const isSame = before !== null && below === before.inner && equalPlain(host.state, before.model)
       const state = isSame ? before : { inner: below, model: host.state }
       if (isStored) return { state, effects: effects.length === 0 ? NOTHING : effects }
       const { life, view, promised, formed, attempts } = below.omega

@@ -262,7 +262,7 @@ describe('a checkpoint with failing nodes', () => {
         }
       }).length
     const before = process.platform === 'linux' ? columnFiles() : 0
-    for (let turns = 0; turns < 60; turns += 3) {
+    for (let delay = 0; delay < 60; delay += 3) {
       const controller = new AbortController()
       const { signal } = controller
       const reason = new Error('no longer needed')
@@ -271,7 +271,7 @@ describe('a checkpoint with failing nodes', () => {
         (nodes[3] as TestNode).checkpoints.restore(commit, sourcesOf(commit), { signal }),
       ]
       // oxlint-disable-next-line no-await-in-loop -- each time a little later
-      for (let turn = 0; turn < turns; turn++) await nextTurn()
+      for (let waited = 0; waited < delay; waited++) await nextTurn()
       controller.abort(reason)
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       for (const result of await Promise.allSettled(calls))

@@ -1,4 +1,4 @@
-export { Checkpoints, type CheckpointsOptions, type Restored } from './checkpoints.ts'
+export { Checkpoints } from './checkpoints.ts'
 export * from './errors.ts'
-export { describePayload, type Payload, type PayloadDescription } from './payload.ts'
-export type { Progress, TransferOptions, UploadOutcome, UploadPlan, UploadProblem } from './upload.ts'
+export { describePayload } from './payload.ts'
+export type { UploadOutcome, UploadProblem } from './upload.ts'

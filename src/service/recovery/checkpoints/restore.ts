@@ -74,7 +74,7 @@ export class StripeSource {
     return this.#track(this.#next())
   }
 
-  /** Releases all columns, also those that are being opened. */
+  /** Releases all columns, including columns that are being opened. */
   async close(): Promise<void> {
     this.#isClosed = true
     // A read that waits for its node ends when its column is closed.
@@ -142,7 +142,7 @@ export class StripeSource {
         const { id, code } = this.#options.commit
         throw new UnrestorableError(describeCheckpoint(id), code.data, this.#opened.length, this.bad)
       }
-      // Waits for all of them: one that is opened after a failure must be closed as well.
+      // Waits for all of them: a column that is opened after a failure must be closed as well.
       // oxlint-disable-next-line no-await-in-loop -- only as many as are needed
       const settled = await Promise.all(next.map((source) => this.#tryOpen(source)))
       const opened = settled.filter((each) => each !== null)

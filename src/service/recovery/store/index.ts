@@ -13,8 +13,7 @@ export {
   openColumnReader,
   readColumn,
 } from './column-reader.ts'
-export type { ColumnStore, ColumnWriter, RawColumn, StoredColumn } from './column-store.ts'
-export { type DiskCalls, type DiskStoreOptions, openDiskStore } from './disk.ts'
+export type { ColumnStore, ColumnWriter, RawColumn } from './column-store.ts'
+export { openDiskStore } from './disk.ts'
 export * from './errors.ts'
-export { openS3Store, type S3StoreOptions } from './s3.ts'
-export { type ScrubbedColumn, scrub } from './scrub.ts'
+export { scrub } from './scrub.ts'

@@ -158,7 +158,7 @@ function follow(memory: JobsMemory, seen: Observation, problems: Problems): Jobs
     case 'commanded': {
       const { command } = seen
       if (command.do !== 'cancel') return memory
-      return update(memory, String(command['job']), (job) => ({ ...job, isCancelled: true }))
+      return update(memory, command['job'] as string, (job) => ({ ...job, isCancelled: true }))
     }
     case 'output':
       return followOutput(memory, seen.node, seen.event, problems)
@@ -233,7 +233,7 @@ function update(memory: JobsMemory, name: string, change: (job: JobMemory) => Jo
 }
 
 function followOutput(memory: JobsMemory, node: NodeId, event: Output, problems: Problems): JobsMemory {
-  const name = String(event['job'] ?? (event['id'] as StoredId | undefined)?.job ?? '')
+  const name = (event['job'] as string | undefined) ?? (event['id'] as StoredId | undefined)?.job ?? ''
   switch (event.type) {
     case 'submitted': {
       const assignment = event['assignment'] as unknown as JobId

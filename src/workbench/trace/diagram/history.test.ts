@@ -45,7 +45,7 @@ const step = (at: number, node: NodeId, input: Input, more: Common = {}): TraceR
 const world = (at: number, event: TraceRecord & object): TraceRecord => ({
   type: 'world',
   at,
-  event: event as never,
+  event: event,
 })
 const timer: Input = { type: 'timer', name: 't' }
 const hears = (from: NodeId): Input => ({ type: 'message', from, body: { kind: 'vote' }, receipt: null })
