@@ -13,8 +13,7 @@ const hop = (
   of: NodeId,
   more: { readonly epoch?: number; readonly hops?: number; readonly seq?: number } = {},
 ): TolerantMessage => ({ kind, epoch: 1, key: key(of), hops: 1, seq: 7, ...more })
-const give = (state: TolerantState, input: Input, now = 0) =>
-  node.step(state, input as never, now)
+const give = (state: TolerantState, input: Input, now = 0) => node.step(state, input as never, now)
 const hears = (state: TolerantState, from: NodeId, body: TolerantMessage, now = 0) =>
   give(state, { type: 'message', from, body, receipt: null } as never, now)
 const fires = (state: TolerantState, name: string, now = 0) => give(state, { type: 'timer', name }, now)
