@@ -168,6 +168,18 @@ describe('jobs-resume', () => {
     expect(judged(...started, leader([...taken, job('waiting')]))).toBe('held')
     expect(judged(leader([job('waiting', { declined: [2] })]))).toBe('held')
   })
+  it('rejects a committed job that the manager has forgotten, unless it was cancelled', () => {
+    expect(judged(committed(0), leader([]))).toEqual({
+      violated: 'sum is committed, but the fault manager has no such job',
+    })
+    const cancelled: Observation = {
+      type: 'commanded',
+      at: 0,
+      node: 1,
+      command: { do: 'cancel', job: 'sum' },
+    }
+    expect(judged(committed(0), cancelled, leader([]))).toBe('not concerned')
+  })
   it('accepts finished and cancelled jobs', () => {
     expect(judged(leader([job('finished'), job('cancelled')]))).toBe('held')
   })

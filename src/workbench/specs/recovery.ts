@@ -96,6 +96,9 @@ export const jobsResume: Spec<JobsMemory> = {
       // Without time, a settled world has nothing in progress.
       const isFresh = seen.at > 0 && seen.at - leader.since < UNCHANGED
       if (!isLeading || isFresh || !isAgreed(memory, leader, seen.connected)) continue
+      const forgotten = findForgotten(memory, leader)
+      if (forgotten !== null)
+        return { violated: `${forgotten} is committed, but the fault manager has no such job` }
       for (const job of jobsShown(leader)) {
         concerned = true
         const problem = findProblem(memory, leader, job)
@@ -104,6 +107,15 @@ export const jobsResume: Spec<JobsMemory> = {
     }
     return concerned ? 'held' : 'not concerned'
   },
+}
+
+/** By the memory of the specification: what the manager has lost, it does not show. */
+function findForgotten({ jobs }: JobsMemory, leader: ShownNode): string | null {
+  const shown = new Set(jobsShown(leader).map(({ name }) => name))
+  const forgotten = jobs.find(
+    ({ job, newest, isCancelled }) => newest !== null && !isCancelled && !shown.has(job),
+  )
+  return forgotten?.job ?? null
 }
 
 /** Whether all members of the view are in it, and linked with each other: otherwise the next view is due first. */
