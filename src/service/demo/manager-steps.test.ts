@@ -1,6 +1,7 @@
 /** A fault manager that is killed in each of its steps, in real processes. Conditions decide, never durations. */
 import { describe, expect, it } from 'vitest'
 import { openDemo } from '../../../test/support/demo.ts'
+import { sized } from '../../../test/support/sizes.ts'
 import type { FractalDemo } from './demo.ts'
 import type { DemoNode } from './node.ts'
 
@@ -63,8 +64,11 @@ async function killReturningManager(demo: FractalDemo): Promise<DemoNode> {
   return manager
 }
 
+/** `cluster/kill.test.ts` kills a node in each step. Here the picture is checked as well, which takes longer. */
+const STEPS = sized([3, 6], [1, 2, 3, 4, 5, 6, 7, 8])
+
 describe('a fault manager', () => {
-  it.each([
+  const cases: readonly (readonly [number, string])[] = [
     [1, 'while it stores a checkpoint'],
     [2, 'before it has fenced the members'],
     [3, 'when all members are fenced'],
@@ -73,7 +77,8 @@ describe('a fault manager', () => {
     [6, 'while it restarts a job'],
     [7, 'while it encodes for the new members'],
     [8, 'when it returns with a new life'],
-  ])(
+  ]
+  it.each(cases.filter(([step]) => STEPS.includes(step)))(
     'that is killed in step %d, %s, loses nothing',
     async (step) => {
       const { demo, end } = await openDemo({ nodes: 5, tiles: 16, pauseMs: 250 })
