@@ -138,7 +138,7 @@ const commands = () =>
 export const protocol = define({
   name: NAME,
   title: 'the lowest id that hears a majority leads; for tests',
-  source: 'test/fourth-protocol',
+  source: 'test/own-protocol',
   kinds: ['alive'],
   prefers: 'lowest',
   leastNodes: 2,

@@ -1,5 +1,5 @@
 /**
- * A protocol is one folder. Seniority lives only in test/fourth-protocol. It runs in the library and in agents, has a
+ * A protocol is one folder. Seniority lives only in test/own-protocol. It runs in the library and in agents, has a
  * guarantee card, keeps a black box, and replays. Nothing in src/ knows its name.
  */
 import { writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { conclave } from './support/cli.ts'
 import { freePorts } from './support/ports.ts'
 import { until } from './support/wait.ts'
 
-const MODULE = fileURLToPath(new URL('./fourth-protocol/hosting.mjs', import.meta.url))
+const MODULE = fileURLToPath(new URL('./own-protocol/hosting.mjs', import.meta.url))
 const IDS = ['a', 'b', 'c']
 /** Long timeouts, because the machine that runs tests is busy. */
 const OPTIONS = { periodMs: 100, patienceMs: 2000 }
