@@ -55,38 +55,38 @@ import {
 } from './session.ts'
 import { heardSettings, isSettings, metStranger, type Settings, type Stranger } from './strangers.ts'
 
-/** By what a delivery is judged. */
+/** The constants by which a message counts as fast or slow. */
 export type Yardstick = {
-  /** No message takes less (δmin). */
+  /** δmin: the least delay of a message. */
   readonly leastDelay: Micros
-  /** A message is fast that took no longer (Δ). */
+  /** Δ: a message that provably took at most this time is fast. */
   readonly fast: Micros
-  /** Clocks drift by no more (ρ). */
+  /** ρ: the largest drift of a clock. */
   readonly rho: number
 }
 
-/** What the sessions go by; under several groups, the strictest of what they need. */
+/** The constants of all sessions. With several groups: the strictest of their values. */
 export type SessionTerms = Yardstick & {
   /** The age at which timestamps are replaced, even by worse ones. */
   readonly stampAge: Micros
 }
 
 export type FailAwareSettings = SessionTerms & {
-  /** What all processes must be configured with alike. Null: what stands on this layer judges for itself. */
+  /** The configuration that all processes must share. Null: the protocol above compares it. */
   readonly agreed: PlainObject | null
   /** False only to show what happens then. */
   readonly echo: boolean
 }
 
-/** What is known of a delivery. */
+/** What is known of the delivery of a message. */
 export type Receipt = {
   readonly fast: boolean
   readonly bound: Micros | null
-  /** Something that was sent later has come before: what this says of its sender is out of date. */
+  /** A later datagram arrived before this one, so what this one says of its sender is out of date. */
   readonly overtaken: boolean
 }
 
-/** What is handed up for others to judge. */
+/** What a group needs to compute the receipt of a message (`receiptOf`) with its own constants. */
 export type Passage = { readonly trip: RoundTrip | null; readonly overtaken: boolean }
 
 export function receiptOf({ trip, overtaken }: Passage, isOwn: boolean, by: Yardstick): Receipt {
@@ -96,22 +96,22 @@ export function receiptOf({ trip, overtaken }: Passage, isOwn: boolean, by: Yard
 
 export type Datagram = {
   readonly kind: 'datagram'
-  /** A digest of what all must be configured with alike; 0 where others judge that. */
+  /** The digest of `agreed`; 0 where the protocol above compares configurations. */
   readonly config: number
   /** Incarnations of the sender, and of the receiver as far as it is known (0: not yet). */
   readonly by: number
   readonly for: number
   readonly number: number
   readonly sent: Micros
-  /** The sender's clock stood still until then: what it stamped before is void. Null: it never did. */
+  /** The sender's clock stood still until then: its earlier timestamps are void. Null: never. */
   readonly awake: Micros | null
-  /** Of a message from the receiver: when that sent it, and when the sender received it. */
+  /** The timestamps of a datagram in the other direction: when the receiver sent it, and when the sender received it. */
   readonly echo: Stamps | null
   /** Null in an Echo. */
   readonly body: Message | null
 }
 
-/** Incarnations, numbers and stamps. Incarnations are below: the next must be one, too. */
+/** The bound of incarnations, numbers and timestamps. An incarnation is below it, so that the next one is valid, too. */
 export const MOST_IN_SESSION = 2 ** 52
 
 /** What is wrong with the session of a datagram; null when nothing is. */
@@ -123,13 +123,13 @@ export function datagramFault({ by, for: meant, number, sent, echo }: Omit<Datag
 
 export const FAIL_AWARE_KINDS = ['Echo', 'Settings'] as const
 
-/** What a message counts as: what it carries. */
+/** The kind that a datagram counts as: the kind of the message in it. */
 export function failAwareKind(message: Message): string {
   if (message.kind !== 'datagram') return message.kind
   return (message as unknown as Datagram).body?.kind ?? 'Echo'
 }
 
-/** All instants but `startedAt` count from there. */
+/** `startedAt` is on the node's clock. All other instants count from it. */
 export type FailAwareState = {
   readonly incarnation: number
   readonly startedAt: Micros
@@ -137,9 +137,9 @@ export type FailAwareState = {
   readonly count: number
   /** Timestamps from before this are void, because the clock stood still in between. Sent to all peers. */
   readonly awakeSince: Micros | null
-  /** Whom it has to do with; what follows is in the same order. */
+  /** The known peers. `sessions` and `echoed` have the same order. */
   readonly peers: readonly NodeId[]
-  /** Null for whom it never heard. */
+  /** Null for a peer that was never heard. */
   readonly sessions: readonly (Session | null)[]
   /** When an Echo was last sent to each. */
   readonly echoed: readonly (Micros | null)[]
@@ -149,7 +149,7 @@ export type FailAwareState = {
   readonly terms: SessionTerms
 }
 
-/** Whether a session passes a datagram over: it came before, or is of a life of its sender before the present one. */
+/** Whether a session ignores a datagram: it was seen, or comes from an earlier incarnation of its sender. */
 export function isStale(
   { incarnation, peers, sessions }: FailAwareState,
   from: NodeId,
@@ -164,18 +164,18 @@ export function isStale(
 
 const NAME = 'fail-aware'
 const SELF_TIMER = `${NAME}/self`
-/** What stands above puts this out, with its SessionTerms, when what it needs has changed. */
+/** The protocol above outputs this, with new SessionTerms, when its needs have changed. */
 export const NEW_TERMS = 'session terms'
 
 type FailAwareStep = LayerStep<FailAwareState>
 
-/** Among so few a peer is found sooner by looking at each. */
+/** Up to this number of peers, a linear search is faster than a map. */
 const FEW = 16
 
 export function failAware({ self, nodes }: Identity, settings: FailAwareSettings): Layer<FailAwareState> {
   const { agreed } = settings
   const config = agreed === null ? 0 : hashPlain(agreed)
-  /** Peers are few and seldom change: where each stands is worked out once. */
+  /** The index of each peer, computed once per list of peers. */
   const places = new WeakMap<readonly NodeId[], ReadonlyMap<NodeId, number>>()
 
   const unchanged = (state: FailAwareState): FailAwareStep => ({ state, effects: NOTHING, inputs: NOTHING })
@@ -193,13 +193,13 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     return known.get(peer)
   }
 
-  /** Null for whom it never heard, and for whom it does not know. */
+  /** Null for a peer that is unknown or was never heard. */
   function sessionOf({ peers, sessions }: FailAwareState, peer: NodeId): Session | null {
     const place = placeIn(peers, peer)
     return place === undefined ? null : (sessions[place] ?? null)
   }
 
-  /** The state with a place for this peer, and which. */
+  /** The state with a place for this peer, and the index of that place. */
   function placeFor(state: FailAwareState, peer: NodeId): readonly [FailAwareState, number] {
     const place = placeIn(state.peers, peer)
     if (place !== undefined) return [state, place]
@@ -260,7 +260,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     }
     const receipt = receiptOf(passage, false, terms)
     const stamps: Stamps = { sent: message.sent, received: now }
-    // What it says last holds, even where it once said more: that was a mistake.
+    // The latest datagram counts, even if an earlier one had a larger value: that was a mistake.
     const awake = overtaken ? (known?.awake ?? null) : message.awake
     const session: Session = {
       incarnation: message.by,
@@ -287,8 +287,8 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
   }
 
   /**
-   * A datagram for another incarnation, or for none. It says nothing that counts, but its sender learns from an Echo
-   * which one this is. An Echo itself is not answered.
+   * A datagram for another incarnation of this process, or for none. Its content is ignored. Its sender learns the
+   * current incarnation from an Echo. An Echo itself is not answered.
    */
   function introduced(before: FailAwareState, to: NodeId, message: Datagram, now: Micros): FailAwareStep {
     const [state, place] = placeFor(before, to)
@@ -311,7 +311,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     return { state: next, effects: [send(to, answer)], inputs: NOTHING }
   }
 
-  /** Somebody who is configured differently: it is not heard, but told what is expected here. */
+  /** A node with another configuration: its message is ignored, and it gets the configuration of this node. */
   function onStranger(state: FailAwareState, peer: NodeId, other: number, now: Micros): FailAwareStep {
     const strangers = metStranger(state.strangers, peer, other, now)
     if (strangers === null || agreed === null) return unchanged(state)
@@ -332,7 +332,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     }
   }
 
-  /** What was sent to itself is delivered; how late, its own clock tells. */
+  /** Delivers the messages of the node to itself. Its own clock says how late they are. */
   function onOwn(state: FailAwareState, now: Micros): FailAwareStep {
     const { rho, fast } = state.terms
     return {
@@ -350,7 +350,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     }
   }
 
-  /** What stands above needs something else of the sessions from now on. */
+  /** The protocol above has new terms for the sessions. */
   function onTerms(state: FailAwareState, event: Output): FailAwareStep {
     if (event.type !== NEW_TERMS) return unchanged(state)
     const { leastDelay, fast, rho, stampAge } = event as unknown as SessionTerms

@@ -1,4 +1,4 @@
-/** What a process keeps of one other: which incarnation it is, what came from it already, and the best time stamps. */
+/** The session with one peer: its incarnation, the numbers of its last datagrams, and the best timestamps. */
 import type { Micros } from '../../core/index.ts'
 
 /** When a message was sent, on its sender's clock, and received, on the receiver's; each counts from its own start. */
@@ -6,22 +6,21 @@ export type Stamps = { readonly sent: Micros; readonly received: Micros }
 
 export type Session = {
   readonly incarnation: number
-  /** Numbers of the latest messages, largest first: what is among them, or older than all, has been seen. */
-  /** Numbers of the last datagrams, the largest first. */
+  /** The numbers of the last datagrams, the largest first. A number that is in the list, or below all of it, was seen. */
   readonly recent: readonly number[]
-  /** When the one with the largest number came. */
+  /** When the datagram with the largest number arrived. */
   readonly newestAt: Micros
-  /** Of the message that was quickest, as far as one can tell; sent back with every message to the peer. */
+  /** The timestamps of the fastest datagram, as far as is known. Every datagram to the peer returns them. */
   readonly stamps: Stamps
-  /** The peer has said that its clock stood still until then: what it stamped before is void. Null: never. */
+  /** The peer reports that its clock stood still until then: its earlier timestamps are void. Null: never. */
   readonly awake: Micros | null
 }
 
-/** Messages that overtake more than this many others are taken for duplicates. */
+/** A datagram that this many later ones have overtaken counts as a duplicate. */
 const REMEMBERED = 8
 type Remembered = [number, number, number, number, number, number, number, number]
 
-/** The numbers with one more among them, or null when it has been seen. */
+/** The list with one more number; null if that number was seen. */
 export function withNumber(recent: readonly number[], number: number): readonly number[] | null {
   const newest = recent[0]
   if (newest === undefined || number > newest) return newestFirst(recent, number)
@@ -46,7 +45,7 @@ export function withoutLarger(recent: readonly number[], number: number): readon
   return [number, ...recent.filter((other) => other < number)]
 }
 
-/** Whether there would be nothing new in it. */
+/** Whether a datagram with this number was seen. */
 export function hasSeen(recent: readonly number[], number: number): boolean {
   const newest = recent[0]
   if (newest === undefined || number > newest) return false

@@ -51,14 +51,15 @@ export type EndpointHooks = {
 
 /** How long a group that could not store its data is excluded, so that the others can continue. */
 const EXCLUSION: Micros = 100_000
+/** A warning about failed writes is repeated periodically while they last, not at every try. */
 const WARNING_INTERVAL_MS = 10_000
-
-/** A protocol got a message whose content is impossible. */
-type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonly problem: string }
 /** The shortest interval between two answers to datagrams of a peer for an earlier incarnation. */
 const ANSWER_INTERVAL: Micros = 100_000
 
-/** A warning about failed writes is repeated periodically while they last, not at every try. */
+/** A protocol got a message whose content is impossible. */
+type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonly problem: string }
+
+/** Where the outputs and warnings of one group go. */
 type GroupEvents = Pick<ElectionEvents, 'output' | 'warn'>
 
 type Joined = {
