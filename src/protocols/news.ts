@@ -1,3 +1,4 @@
+/** The outputs of a change of leader, for protocols without leases. */
 import { type Effect, type Message, type NodeId, output, type Plain, type Step } from '../core/index.ts'
 
 /** Adds the outputs of a change of leader to a step, for the application and the layers above. */

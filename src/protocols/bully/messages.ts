@@ -1,3 +1,4 @@
+/** The messages and commands. */
 import type { NodeId } from '../../core/index.ts'
 
 /** The lecture's three messages. `coordinator` names the coordinator, which need not be the sender. */

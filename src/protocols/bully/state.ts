@@ -1,3 +1,4 @@
+/** The state of a node, and its stable data. */
 import type { NodeId } from '../../core/index.ts'
 
 export type BullyState = {

@@ -1,3 +1,4 @@
+/** The definition of local-leader: its options, commands, promises, and how worlds run it. */
 import { z } from 'zod'
 import {
   type Constants,

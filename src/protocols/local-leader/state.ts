@@ -1,3 +1,4 @@
+/** The state of a node, and what it knows of the others. */
 import { compareIds, equalPlain, type Micros, type NodeId } from '../../core/index.ts'
 import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
 import type { Mismatch } from './mismatches.ts'
