@@ -1,5 +1,5 @@
 /**
- * How long a message took, at most, told from time stamps of two clocks that were never compared.
+ * The upper bound of a message's delay, computed from timestamps of two clocks that are not synchronized.
  *
  * Message m from p to q carries the stamps of an earlier message n from q to p. A (n sent) and D (m received) were
  * read on q's clock, B (n received) and C (m sent) on p's: since n took at least δmin, m took at most the whole round

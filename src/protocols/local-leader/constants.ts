@@ -61,7 +61,7 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
   readonly silence: Micros
   /** How long a node ranks low after it stepped down. */
   readonly retirement: Micros
-  /** Older time stamps would make timely messages look slow. */
+  /** Older timestamps would make timely messages look slow. */
   readonly stampAge: Micros
 }
 
@@ -110,7 +110,7 @@ export function timingOf(given: Given): Timing {
       ? Math.ceil(2 * leastExpires(electionPeriod, given))
       : Math.ceil((lockTime + fast) * (1 + rho)))
   const heartbeat = Math.floor(expires / HEARTBEATS_PER_EXPIRY)
-  // The error of a delay bound is 4ρ of the age of the time stamps: clocks drift in opposite directions, and the bound
+  // The error of a delay bound is 4ρ of the age of the timestamps: clocks drift in opposite directions, and the bound
   // allows for as much again. Stamps age between two messages after they are stored, so that time is subtracted.
   const usable = Math.floor((fast - leastFast(given)) / (4 * rho)) - lateness - 2 * given.delay
   const lease = Math.floor(lockTime * (1 - 2 * rho))
@@ -152,7 +152,7 @@ export function timingOf(given: Given): Timing {
 const MOST_QUIET_ROUNDS = 4
 
 type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'fast' | 'lateness'> & {
-  /** How long time stamps stay usable. */
+  /** How long timestamps stay usable. */
   readonly usable: Micros
 }
 
@@ -180,7 +180,7 @@ function periodFor(lockTime: Micros, { rho, fast, leastDelay, lateness }: Given)
   return Math.ceil((Math.ceil((lockTime + 1) / (1 - rho)) + fast - leastDelay) / (1 - rho)) + lateness
 }
 
-/** The largest delay bound that two timely messages can have, without old time stamps. */
+/** The largest delay bound that two timely messages can have, without old timestamps. */
 function leastFast({ delay, leastDelay, rho }: Given): Micros {
   return (2 * delay - leastDelay) * (1 + rho)
 }
@@ -190,7 +190,7 @@ const READINGS = 4
 
 /**
  * With this Δ, or a larger one, messages that take δ always count as fast. A delay bound errs by the drift of both
- * clocks since the time stamps were made, and allows for as much again. At best the stamps are as old as the time
+ * clocks since the timestamps were made, and allows for as much again. At best the stamps are as old as the time
  * between two messages of a pair. A leader that needs the support of all nodes that it hears must not classify timely
  * messages as slow.
  */
@@ -199,7 +199,7 @@ export function ampleFast({ delay, leastDelay, rho, heartbeat, suppression, late
   return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 4 * rho * age) + READINGS
 }
 
-/** The least ample Δ. A fixed point: a larger Δ means rarer heartbeats, and so older time stamps. */
+/** The least ample Δ. A fixed point: a larger Δ means rarer heartbeats, and so older timestamps. */
 function nearestFast(given: Given): Micros {
   let { fast } = given
   for (let step = 0; step < 100; step++) {

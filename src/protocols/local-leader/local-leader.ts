@@ -138,7 +138,7 @@ export function localLeader(
     return sendHeartbeatNow({ state: idle, effects: [...freed, ...listens] }, now)
   }
 
-  /** All nodes learn at once that its earlier time stamps are void; until then it cannot tell which messages are fast. */
+  /** All nodes learn at once that its earlier timestamps are void; until then it cannot tell which messages are fast. */
   function sendHeartbeatNow(step: LocalLeaderStep, now: Micros): LocalLeaderStep {
     if (!usesHeartbeats || step.state.silentUntil !== null) return step
     return { state: step.state, effects: [...step.effects, setTimer(TIMER.heartbeat, now)] }

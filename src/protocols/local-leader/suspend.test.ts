@@ -1,5 +1,5 @@
 /**
- * Hosts that sleep: their clocks stop, and earlier time stamps are void on both sides of a link.
+ * Hosts that sleep: their clocks stop, and earlier timestamps are void on both sides of a link.
  *
  * SLEEPS=N runs N random scenarios, as `npm run soak` does.
  */
@@ -15,7 +15,7 @@ import { localLeaderOptions } from './options.ts'
 const SLEEPS = Number(process.env['SLEEPS'] ?? 8)
 
 describe('a node that slept', () => {
-  it('takes part in elections again, even if time stamps stay usable for long (Δ 50 ms)', () => {
+  it('takes part in elections again, even if timestamps stay usable for long (Δ 50 ms)', () => {
     const report = simulate({
       protocol: 'local-leader',
       nodes: ids(3),
