@@ -51,7 +51,7 @@ const stored = (): { readonly token: number; readonly state: { readonly next: nu
 it(
   'continues from the last checkpoint after kill -9, and writes every output once',
   async () => {
-    const first = start({ below: 60_000, pauseMs: 400 })
+    const first = start({ below: 60_000, pauseMs: 1000 })
     await until(() => (stored().state?.next ?? 0) >= 20_000)
     first.child.kill('SIGKILL')
     await first.ended
@@ -69,7 +69,8 @@ it(
 it(
   'stops a run that another one has replaced',
   async () => {
-    const first = start({ below: 60_000, pauseMs: 400 })
+    // Long enough that the second run ends first, also on a busy machine.
+    const first = start({ below: 60_000, pauseMs: 5000 })
     await until(() => (stored().state?.next ?? 0) >= 10_000)
     const second = start({ below: 60_000 })
     expect(await second.ended).toBe(0)
