@@ -55,7 +55,7 @@ export function recoveryProducers(folder: () => string): { readonly [code: strin
     ERR_CONCLAVE_JOB_REFUSED: () => {
       const manager = { command: async () => 'the name must be shorter', look: () => ({ jobs: [] }) }
       const events = { warn() {}, suspect() {} }
-      const host = new Host({ manager, checkpoints: null, events } as unknown as HostOptions)
+      const host = new Host({ manager, checkpoints: null, stored: [], events } as unknown as HostOptions)
       return host.submit(JOB, { kind: 'function' })
     },
     ERR_CONCLAVE_UNKNOWN_JOB: () => assertKnown(JOB, null),

@@ -431,9 +431,9 @@ describe('re-encoding', () => {
     const { columns, bad } = await leader.checkpoints.reencode(commit, sources, plan)
     expect([columns, bad]).toEqual([[0, 1, 2], []])
     expect(await leader.store.list()).toHaveLength(2)
-    const dropped = await Promise.all(rest.map(({ checkpoints }) => checkpoints.drop('render', [id])))
+    const dropped = await Promise.all(rest.map(({ checkpoints }) => checkpoints.drop([commit.id])))
     expect(dropped.map((keys) => keys.map(({ id: { token } }) => token))).toEqual([[TOKEN], [TOKEN], [TOKEN]])
-    await leader.checkpoints.drop('another', [])
+    await leader.checkpoints.drop([{ ...id, job: 'another' }])
     const next = commitOf({ ...plan, bytes: commit.bytes, digest: commit.digest }, columns)
     // One data column is enough for three nodes.
     const { payload: found } = await leader.checkpoints.restore(next, sourcesOf(next).slice(2))

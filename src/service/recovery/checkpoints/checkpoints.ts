@@ -146,13 +146,11 @@ export class Checkpoints {
     }
   }
 
-  /** Deletes all columns of a job on this node except those of these checkpoints. Resolves to what was deleted. */
-  async drop(job: string, keep: readonly CheckpointId[]): Promise<readonly ColumnKey[]> {
+  /** Deletes all columns of these checkpoints on this node. Resolves to what was deleted. */
+  async drop(ids: readonly CheckpointId[]): Promise<readonly ColumnKey[]> {
     const { store } = this.#options
     const stored = (await store.list()).map(({ key }) => key)
-    const dropped = stored.filter(
-      ({ id }) => id.job === job && !keep.some((kept) => isSameCheckpoint(kept, id)),
-    )
+    const dropped = stored.filter(({ id }) => ids.some((each) => isSameCheckpoint(each, id)))
     await Promise.all(dropped.map((key) => store.drop(key)))
     return dropped
   }

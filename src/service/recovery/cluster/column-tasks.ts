@@ -1,5 +1,10 @@
 /** Work on columns that no job waits for: encoding again for other members, repairs, and deletion. */
-import type { Commit, ManagerOutput } from '../../../recovery/manager/types.ts'
+import {
+  type CheckpointId,
+  type Commit,
+  isSameCheckpoint,
+  type ManagerOutput,
+} from '../../../recovery/manager/types.ts'
 import type { BadColumn, Checkpoints } from '../checkpoints/index.ts'
 import { pause } from './pause.ts'
 import type { ManagerPort } from './ports.ts'
@@ -12,7 +17,9 @@ const PAUSE_MS = 300
 
 export type ColumnTasksOptions = {
   readonly manager: ManagerPort
-  readonly checkpoints: Checkpoints
+  readonly checkpoints: Pick<Checkpoints, 'drop' | 'reencode' | 'repair'>
+  /** Checkpoints of which this node has columns from before. */
+  readonly stored: readonly CheckpointId[]
   readonly signal: AbortSignal
   warn(what: string, detail: string): void
   /** Columns that were found missing or damaged while others were read. */
@@ -22,15 +29,31 @@ export type ColumnTasksOptions = {
 export class ColumnTasks {
   readonly #options: ColumnTasksOptions
   readonly #running = new Set<Promise<void>>()
+  /**
+   * Checkpoints of which this node has columns that the protocol knows, or that were stored before this process started.
+   * Only these are deleted: a column that was just written is recorded a moment later, and must stay.
+   */
+  #recorded: readonly CheckpointId[]
 
   constructor(options: ColumnTasksOptions) {
     this.#options = options
+    this.#recorded = options.stored
+  }
+
+  /** The protocol has recorded a column. */
+  record({ id }: Output<'holds'>): void {
+    if (!this.#recorded.some((known) => isSameCheckpoint(known, id))) this.#recorded = [...this.#recorded, id]
   }
 
   drop({ job, keep }: Output<'drop'>): void {
     const { checkpoints, warn } = this.#options
+    const isDropped = (id: CheckpointId): boolean =>
+      id.job === job && !keep.some((kept) => isSameCheckpoint(kept, id))
+    const dropped = this.#recorded.filter(isDropped)
+    if (dropped.length === 0) return
+    this.#recorded = this.#recorded.filter((id) => !isDropped(id))
     this.#run(async () => {
-      await checkpoints.drop(job, keep).catch((error: Error) => warn('columns', error.message))
+      await checkpoints.drop(dropped).catch((error: Error) => warn('columns', error.message))
     })
   }
 

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import type { Assignment, Commit, ManagerOutput } from '../../../recovery/manager/types.ts'
+import type { Assignment, CheckpointId, Commit, ManagerOutput } from '../../../recovery/manager/types.ts'
 import { compareAssignments } from '../../../recovery/manager/types.ts'
 import { type BadColumn, type Checkpoints, UnrestorableError } from '../checkpoints/index.ts'
 import { encodeContent, type JobDefinition, type JobProgress, type NumberedOutput } from '../jobs/content.ts'
@@ -56,6 +56,8 @@ export type Delivery = {
 export type HostOptions = {
   readonly manager: ManagerPort
   readonly checkpoints: Checkpoints
+  /** Checkpoints of which this node has columns from before. */
+  readonly stored: readonly CheckpointId[]
   readonly delivery: Delivery
   readonly execute: Execute
   readonly events: HostEvents
@@ -81,13 +83,20 @@ export class Host {
   readonly #closing = new AbortController()
 
   constructor(options: HostOptions) {
-    const { manager, checkpoints, events } = options
+    const { manager, checkpoints, stored, events } = options
     const { warn, suspect } = events
     this.#options = options
     // Every transfer of a column listens to it.
     setMaxListeners(0, this.#closing.signal)
     this.#writer = new CheckpointWriter(manager, checkpoints)
-    this.#tasks = new ColumnTasks({ manager, checkpoints, signal: this.#closing.signal, warn, suspect })
+    this.#tasks = new ColumnTasks({
+      manager,
+      checkpoints,
+      stored,
+      signal: this.#closing.signal,
+      warn,
+      suspect,
+    })
   }
 
   /** May be called within a step of the protocol. */
@@ -164,8 +173,10 @@ export class Host {
       case 'step':
         this.#options.events.step(output.step, output.token)
         break
-      // The command `held` has returned to the transport already; a refusal is the answer of its command.
       case 'holds':
+        this.#tasks.record(output)
+        break
+      // A refusal is the answer of its command.
       case 'refused':
         break
       default:

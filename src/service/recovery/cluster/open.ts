@@ -2,7 +2,7 @@
 import { type EventEmitter, setMaxListeners } from 'node:events'
 import { join } from 'node:path'
 import type { NodeId } from '../../../core/index.ts'
-import type { ManagerOutput } from '../../../recovery/manager/types.ts'
+import type { CheckpointId, ManagerOutput } from '../../../recovery/manager/types.ts'
 import { InvalidOptionsError } from '../../node/index.ts'
 import { showAddress } from '../../runtime/index.ts'
 import { Checkpoints } from '../checkpoints/index.ts'
@@ -80,6 +80,7 @@ class Opening {
     const { election, slots } = this.#settings
     const { id: self, group, nodes, data } = election
     const store = await this.#openStore()
+    const stored = (await store.list()).map(({ key }) => key.id)
     const client = this.#openClient()
     const server = await this.#listen()
     const token = (): number => manager.look().token ?? manager.look().fence
@@ -115,7 +116,7 @@ class Opening {
       warn: this.#warn,
     })
     const functions = this.#createFunctions()
-    const host = this.#createHost({ manager, checkpoints, functions, outputs, care })
+    const host = this.#createHost({ manager, checkpoints, stored, functions, outputs, care })
     const answer = port.answer.bind(port)
     this.#opened.push(server.serve(group, { store, gate: port, answer }))
     const { signal } = this.#closing
@@ -224,15 +225,17 @@ class Opening {
   #createHost(parts: {
     readonly manager: ManagerLink
     readonly checkpoints: Checkpoints
+    readonly stored: readonly CheckpointId[]
     readonly functions: JobFunctions
     readonly outputs: ReplicatedSink
     readonly care: ColumnCare
   }): Host {
-    const { manager, checkpoints, functions, outputs, care } = parts
+    const { manager, checkpoints, stored, functions, outputs, care } = parts
     const { sink, maxCheckpointBytes } = this.#settings
     const host = new Host({
       manager,
       checkpoints,
+      stored,
       execute: (definition, context, encoded) => functions.execute(definition, context, encoded),
       delivery: {
         output: (entry, signal) => (sink ?? outputs).accept(entry, signal),
