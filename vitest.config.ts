@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import LongestFirst from './test/support/longest-first.ts'
 
-/** Virtual time, or plain commands: nothing here depends on how busy the machine is. */
+/** Virtual time, or plain commands: nothing here depends on how busy the machine is, nor on modules of its own. */
 const PURE = [
   'src/{core,links,protocols,recovery,workbench}/**/*.test.ts',
   'src/service/testkit/**/*.test.ts',
@@ -26,7 +26,17 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     coverage: { include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     projects: [
-      { test: { name: 'pure', server: NATIVE, include: PURE, testTimeout: 60_000, maxWorkers: WORKERS } },
+      // Files share the modules of their worker: loading them for each file took as long as running the tests.
+      {
+        test: {
+          name: 'pure',
+          server: NATIVE,
+          include: PURE,
+          testTimeout: 60_000,
+          maxWorkers: WORKERS,
+          isolate: false,
+        },
+      },
       {
         test: {
           name: 'real',
