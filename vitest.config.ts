@@ -26,7 +26,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     coverage: { include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     projects: [
-      // Files share the modules of their worker: loading them for each file took as long as running the tests.
+      // Files share the modules of their worker: loading them for each file takes minutes of CPU time.
       {
         test: {
           name: 'pure',

@@ -65,7 +65,7 @@ async function killReturningManager(demo: FractalDemo): Promise<DemoNode> {
 }
 
 /** `cluster/kill.test.ts` kills a node in each step. Here the picture is checked as well, which takes longer. */
-const STEPS = sized([3, 6], [1, 2, 3, 4, 5, 6, 7, 8])
+const STEPS = sized([6], [1, 2, 3, 4, 5, 6, 7, 8])
 
 describe('a fault manager', () => {
   const cases: readonly (readonly [number, string])[] = [
