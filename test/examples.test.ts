@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import type { Command } from 'commander'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { agentCommand } from '../src/cli/agent.ts'
 import { runCommand } from '../src/cli/run.ts'
@@ -69,9 +69,14 @@ describe('examples/python', () => {
     await agent.logged('elected')
     const log = place.path('work.log')
     started('python3', [join(EXAMPLES, 'python/leader.py'), '--agent', await agent.url(), '--log', log])
-    await until(() => linesOf(log).includes('1'))
+    await until(() => linesOf(log).length > 0)
     const adminToken = 'an admin token of some length'
-    const { steppedDown } = await stepDown({ agent: await agent.url(), adminToken })
+    const url = await agent.url()
+    // On a busy machine the agent may have lost its lease at this moment, and leads again soon.
+    const { steppedDown } = await vi.waitFor(() => stepDown({ agent: url, adminToken }), {
+      timeout: 25_000,
+      interval: 50,
+    })
     await until(() => linesOf(log).some((line) => Number(line) > (steppedDown.token ?? 0)))
     const tokens = linesOf(log).map(Number)
     expect(tokens).toEqual(tokens.toSorted((a, b) => a - b))

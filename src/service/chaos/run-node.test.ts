@@ -64,7 +64,8 @@ describe('a node under test', () => {
     const other = node().withCommand((words) => [...words.slice(0, -1), 'n1 never'])
     other.start()
     await until(() => other.log.length > 0)
-    expect(other.log).toEqual(['n1 never joined g'])
+    // Its first order may follow at once.
+    expect(other.log[0]).toBe('n1 never joined g')
   })
 })
 
