@@ -175,12 +175,17 @@ follow(cluster.job('keep', async (ctx) => {
     { scrubIntervalMs: 1000 },
   )
   await nodes.first('stored')
-  const column = (id: string): string => {
-    const folder = join(nodes.folder, `${id}-columns`)
-    const name = readdirSync(folder).find((each) => /^keep~.*~1~\d+~\d+~/.test(each))
-    return join(folder, name ?? '')
-  }
-  await until(() => nodes.ids.every((id) => column(id).includes('keep~')))
+  const namesOf = (id: string): readonly string[] =>
+    readdirSync(join(nodes.folder, `${id}-columns`)).filter((each) => /^keep~.*~1~\d+~\d+~/.test(each))
+  const tokenIn = (name: string | undefined): string | undefined => name?.split('~').at(-3)
+  // A node that joined late has made the others encode again: one column each, of one encoding.
+  await until(() => {
+    const names = nodes.ids.map(namesOf)
+    return (
+      names.every(({ length }) => length === 1) && new Set(names.map(([name]) => tokenIn(name))).size === 1
+    )
+  })
+  const column = (id: string): string => join(nodes.folder, `${id}-columns`, namesOf(id)[0] as string)
   const [flipped, cut, deleted] = [column('a'), column('b'), column('c')]
   const [good, whole] = [readFileSync(flipped), readFileSync(cut)]
   const bad = Buffer.from(good)
