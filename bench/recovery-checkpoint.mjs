@@ -101,7 +101,7 @@ async function measure(nodes, folder) {
     const restored = await other.ask('restore', { commit, sources })
     // Two data columns are lost: the same number of columns is read, and two are computed.
     const computed = await other.ask('restore', { commit, sources: sources.slice(2) })
-    await Promise.all(nodes.map((node) => node.ask('drop')))
+    await Promise.all(nodes.map((node) => node.ask('drop', { ids: [commit.id] })))
     if (round < WARM_UP_ROUNDS) continue
     found.plain.push(plain)
     found.ownerCpu.push(cpu[0] - before[0])

@@ -53,8 +53,8 @@ const orders = {
     const restored = await checkpoints.restore(commit, sources)
     return { ms: performance.now() - from, bad: restored.bad }
   },
-  async drop() {
-    await checkpoints.drop('bench', [])
+  async drop({ ids }) {
+    await checkpoints.drop(ids)
   },
   async cpu() {
     const { user, system } = process.cpuUsage()
