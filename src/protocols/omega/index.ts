@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { define, microsOf, type NodeId, type Protocol, perNode, stack } from '../../core/index.ts'
+import { define, microsOf, type NodeId, type Protocol, stack } from '../../core/index.ts'
 import {
   checkHistory,
   framedKind,
@@ -9,6 +9,7 @@ import {
   historySettlesWithin,
 } from '../../links/index.ts'
 import { hostShowing } from '../host.ts'
+import { bearableFaults, linkOptions, VIEW_FAULTS } from './link-options.ts'
 import { LONGEST_LAPSE, omega } from './omega.ts'
 import { RULES } from './rules.ts'
 import type { OmegaSettings } from './settings.ts'
@@ -16,13 +17,7 @@ import type { OmegaSettings } from './settings.ts'
 function options(nodes: readonly NodeId[]) {
   return z
     .strictObject({
-      links: z
-        .enum(['datagrams', 'reported', 'hosted'])
-        .default('datagrams')
-        .describe(
-          'what reports links: a layer over datagrams; the world (reported; simulations only); a real process, for several groups (hosted; recordings only)',
-        ),
-      hostedGroup: z.string().nullable().default(null).describe('with links hosted: the name of this group'),
+      ...linkOptions(nodes),
       quorum: z
         .enum(['none', 'static', 'dynamic'])
         .default('dynamic')
@@ -43,9 +38,6 @@ function options(nodes: readonly NodeId[]) {
         .boolean()
         .default(false)
         .describe('leave out dead nodes that are linked with only some of the members'),
-      weights: perNode(nodes, z.number())
-        .default({})
-        .describe('the node with the least weight leads (default 0); ties are broken by id'),
       ...historyOptions(),
     })
     .superRefine(checkHistory)
@@ -65,9 +57,6 @@ const commands = () =>
   ])
 
 type Options = z.infer<ReturnType<typeof options>>
-
-const SEEN_BY_LINKS = ['crash', 'partition', 'cut', 'cutOneWay', 'graph'] as const
-const SEEN_BY_PINGS = ['pause', 'suspend', 'slow', 'loss', 'duplicate'] as const
 
 export const omegaDefinition = define({
   name: 'omega',
@@ -129,7 +118,7 @@ export const omegaDefinition = define({
     if (settings.links === 'reported') return agreed
     return historySettlesWithin(settings, maxDelay) + agreed + 10 * microsOf(settings.retransmitMs)
   },
-  bears: ({ links }) => (links === 'reported' ? SEEN_BY_LINKS : [...SEEN_BY_LINKS, ...SEEN_BY_PINGS]),
+  bears: ({ links }) => bearableFaults(links),
   exploration: {
     from: 'settled',
     options: { links: 'reported', quorum: 'none', reinit: 'never' },
@@ -139,7 +128,7 @@ export const omegaDefinition = define({
     progress: true,
   },
   swarm: {
-    faults: [...SEEN_BY_LINKS, ...SEEN_BY_PINGS],
+    faults: VIEW_FAULTS,
     rests: true,
     delayMs: [0.1, 5],
     commands: [

@@ -6,9 +6,9 @@
  * no view is installed, and the group starts like a new one: with a majority of all nodes, and with larger numbers.
  */
 import type { NodeId, Plain } from '../../core/index.ts'
+import { whole } from '../message-checks.ts'
 import { checkedStable } from './stable.ts'
 import { MOST_LEADERS, MOST_VIEWS, NO_VIEW, type OmegaStable } from './state.ts'
-import { whole } from './wire.ts'
 
 export type OmegaRecovery = {
   readonly self: NodeId

@@ -1,6 +1,7 @@
 /** Validation of the stable data of a real process, before the process takes part again. */
 import type { Plain } from '../../core/index.ts'
-import { fields, stable, whole } from './wire.ts'
+import { fields, whole } from '../message-checks.ts'
+import { stable } from './wire.ts'
 
 /** The stable data cannot have been written by Omega+. The node must not start: it does not know what it has promised. */
 export class CorruptStableDataError extends Error {

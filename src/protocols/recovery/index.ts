@@ -6,7 +6,6 @@ import {
   momentMs,
   type NodeId,
   type Protocol,
-  perNode,
   stack,
 } from '../../core/index.ts'
 import {
@@ -19,6 +18,7 @@ import {
 } from '../../links/index.ts'
 import { MANAGER_KINDS } from '../../recovery/manager/index.ts'
 import { hostShowing } from '../host.ts'
+import { bearableFaults, linkOptions, VIEW_FAULTS } from '../omega/link-options.ts'
 import { LONGEST_LAPSE } from '../omega/omega.ts'
 import { commands } from './commands.ts'
 import { MISREADINGS } from './defects.ts'
@@ -30,20 +30,7 @@ import { settingsOf } from './settings.ts'
 function options(nodes: readonly NodeId[]) {
   return z
     .strictObject({
-      links: z
-        .enum(['datagrams', 'reported', 'hosted'])
-        .default('datagrams')
-        .describe(
-          'what reports links as up or down: a layer over datagrams; the world itself (simulations only); hosted: as real processes run it, among other groups',
-        ),
-      hostedGroup: z
-        .string()
-        .nullable()
-        .default(null)
-        .describe('with links hosted: the name of this group among the others'),
-      weights: perNode(nodes, z.number())
-        .default({})
-        .describe('the node with the least weight leads (0 unless given); ties are broken by id'),
+      ...linkOptions(nodes),
       waitMs: momentMs()
         .default(0)
         .describe('how long the leader waits before it restarts the jobs of a lost owner'),
@@ -68,9 +55,6 @@ function options(nodes: readonly NodeId[]) {
 }
 
 type Options = z.infer<ReturnType<typeof options>>
-
-const SEEN_BY_LINKS = ['crash', 'partition', 'cut', 'cutOneWay', 'graph'] as const
-const SEEN_BY_PINGS = ['pause', 'suspend', 'slow', 'loss', 'duplicate'] as const
 
 /** The time that the model needs: reading and storing a checkpoint, each with a retry, and the manager's rounds. */
 const MODEL_SETTLES_MS = 1500
@@ -136,7 +120,7 @@ export const recoveryDefinition = define({
     if (chosen.links === 'reported') return agreed
     return historySettlesWithin(chosen, maxDelay) + agreed + 10 * microsOf(chosen.retransmitMs)
   },
-  bears: ({ links }) => (links === 'reported' ? SEEN_BY_LINKS : [...SEEN_BY_LINKS, ...SEEN_BY_PINGS]),
+  bears: ({ links }) => bearableFaults(links),
   exploration: {
     from: 'settled',
     options: { links: 'reported', jobs: 1, length: 1, every: 1, slots: 1 },
@@ -147,7 +131,7 @@ export const recoveryDefinition = define({
     progress: false,
   },
   swarm: {
-    faults: [...SEEN_BY_LINKS, ...SEEN_BY_PINGS],
+    faults: VIEW_FAULTS,
     rests: true,
     delayMs: [0.1, 5],
     commands: [

@@ -10,26 +10,17 @@ import {
   MANAGER_KINDS,
   MOST_JOBS,
 } from '../../recovery/manager/index.ts'
+import { type Check, fields, flag, listOf, MOST_COUNT, node, pair, whole } from '../message-checks.ts'
 import { CorruptStableDataError } from '../omega/stable.ts'
-import { fields, findOmegaFault, stable as omegaStable, whole } from '../omega/wire.ts'
+import { findOmegaFault, stable as omegaStable } from '../omega/wire.ts'
 
 /** Nodes of a group. With more, the list of a checkpoint's holders would not fit into a datagram. */
 export const MOST_NODES = 16
-const MOST_COUNT = 2 ** 52
-const LONGEST_ID = 255
 /** Columns that a node keeps: a few encodings of each job. */
 const MOST_HELD = 4 * MOST_JOBS
 
-type Check = (value: unknown) => string | null
-
 const count = whole(0, MOST_COUNT)
-const flag: Check = (value) => (typeof value === 'boolean' ? null : ': must be true or false')
 const kind: Check = () => null
-
-const node: Check = (value) =>
-  (typeof value === 'string' ? value !== '' && value.length <= LONGEST_ID : Number.isSafeInteger(value))
-    ? null
-    : `: must be a node id (an integer, or a string of 1 to ${LONGEST_ID} characters)`
 
 const oneOf =
   (values: readonly string[]): Check =>
@@ -47,28 +38,6 @@ const text =
     typeof value === 'string' && value.length >= least && value.length <= most && /^[ -~]*$/.test(value)
       ? null
       : `: must be a string of ${least} to ${most} printable ASCII characters`
-
-const listOf =
-  (each: Check, most: number): Check =>
-  (value) => {
-    if (!Array.isArray(value)) return ': must be a list'
-    if (value.length > most) return `: must have at most ${most} entries`
-    for (let at = 0; at < value.length; at++) {
-      const wrong = each(value[at])
-      if (wrong !== null) return `.${at}${wrong}`
-    }
-    return null
-  }
-
-const pair =
-  (first: Check, second: Check): Check =>
-  (value) => {
-    if (!Array.isArray(value) || value.length !== 2) return ': must be a pair'
-    const wrong = first(value[0])
-    if (wrong !== null) return `.0${wrong}`
-    const other = second(value[1])
-    return other === null ? null : `.1${other}`
-  }
 
 const job: Check = (value) =>
   typeof value === 'string' && JOB_NAME.test(value) ? null : ': must be a job name'
