@@ -23,7 +23,7 @@ export default async function primes(ctx) {
     ctx.progress(end / below, `${state.found} primes below ${end}`)
     // oxlint-disable-next-line no-await-in-loop -- the next part belongs to the next checkpoint
     await ctx.checkpoint(state, { signal: ctx.signal })
-    // oxlint-disable-next-line no-await-in-loop -- as above
+    // oxlint-disable-next-line no-await-in-loop -- slows the job down
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
   return state.found

@@ -96,7 +96,7 @@ function logsCommand(): Command {
       for (;;) {
         // oxlint-disable-next-line no-await-in-loop -- one request after the other
         const { status } = await getJob(readRequestOptions(flags, TIMEOUT_MS), name)
-        // oxlint-disable-next-line no-await-in-loop -- as above
+        // oxlint-disable-next-line no-await-in-loop -- one request after the other
         const { outputs } = await getOutputs(readRequestOptions(flags, TIMEOUT_MS), name)
         for (const { seq, output } of outputs.slice(printed)) {
           if (flags.json === true) printJson({ seq, output })
@@ -104,7 +104,7 @@ function logsCommand(): Command {
         }
         printed = outputs.length
         if (flags.follow !== true || hasEnded(status)) return
-        // oxlint-disable-next-line no-await-in-loop -- as above
+        // oxlint-disable-next-line no-await-in-loop -- before it asks again
         await setTimeout(POLL_MS)
       }
     })
@@ -155,7 +155,7 @@ async function follow(name: string, flags: RequestFlags): Promise<number> {
       if (hasEnded(job.status)) break
       const percent = Math.floor((job.progress?.done ?? 0) * 100)
       progress.update(percent, 100, `${job.status} ${job.node ?? ''} ${describeProgress(job)}`)
-      // oxlint-disable-next-line no-await-in-loop -- as above
+      // oxlint-disable-next-line no-await-in-loop -- before it asks again
       await setTimeout(POLL_MS)
     }
   } finally {

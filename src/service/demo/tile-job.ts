@@ -27,7 +27,7 @@ export default async function renderTile(ctx: JobContext<TileState, TileInput>):
     if ((row + 1) % checkpointRows !== 0) continue
     // oxlint-disable-next-line no-await-in-loop -- the next rows belong to the next checkpoint
     await storeState(ctx, { row: row + 1 })
-    // oxlint-disable-next-line no-await-in-loop -- as above
+    // oxlint-disable-next-line no-await-in-loop -- slows the picture down
     await sleep(pauseMs, undefined, { signal: ctx.signal })
   }
   return { row: tile.height }

@@ -137,76 +137,59 @@ describe('progress', () => {
   let watch: StallWatch | null = null
   afterEach(() => watch?.stop())
 
-  it('that stalls is noticed after maxStallMs, and so is its return', async () => {
+  /** A watch with a maxStallMs of 100, on a clock of the test. */
+  function watchProgress() {
     const shared = { progress: 0 }
     const said: string[] = []
     let now = 0
-    watch = new StallWatch(
+    const own = new StallWatch(
       shared,
       100,
       { stalled: (ms) => said.push(`stalled ${ms}`), resumed: () => said.push('resumed') },
       () => now,
     )
-    for (const at of [0, 25_000, 50_000, 75_000, 99_999]) {
+    watch = own
+    const lookAt = (at: number): boolean => {
       now = at
-      watch.look()
+      own.look()
+      return own.isStalled
     }
+    return { shared, said, lookAt }
+  }
+
+  it('that stalls is noticed after maxStallMs, and so is its return', async () => {
+    const { shared, said, lookAt } = watchProgress()
+    for (const at of [0, 25_000, 50_000, 75_000, 99_999]) lookAt(at)
     expect(said).toEqual([])
-    now = 100_000
-    watch.look()
-    watch.look()
-    expect([said, watch.isStalled]).toEqual([['stalled 100'], true])
+    expect([lookAt(100_000), lookAt(100_000), said]).toEqual([true, true, ['stalled 100']])
     shared.progress = 100_000
     await until(() => said.length === 2)
-    expect([said[1], watch.isStalled]).toEqual(['resumed', false])
+    expect([said[1], watch?.isStalled]).toEqual(['resumed', false])
     await setTimeout(0)
   })
 
   it('does not count as stalled while the watching thread did not run either', () => {
-    const shared = { progress: 0 }
-    const said: string[] = []
-    let now = 0
-    watch = new StallWatch(
-      shared,
-      100,
-      { stalled: () => said.push('stalled'), resumed: () => said.push('resumed') },
-      () => now,
-    )
-    watch.look()
+    const { shared, said, lookAt } = watchProgress()
+    lookAt(0)
     shared.progress = 50_000
     // The process was stopped for three seconds, with both threads.
-    now = 3_050_000
-    watch.look()
+    lookAt(3_050_000)
     expect(said).toEqual([])
     // The application stays blocked, although this thread continues.
-    for (const at of [3_075_000, 3_100_000, 3_125_000, 3_150_000]) {
-      now = at
-      watch.look()
-    }
-    expect(said).toEqual(['stalled'])
+    for (const at of [3_075_000, 3_100_000, 3_125_000, 3_150_000]) lookAt(at)
+    expect(said).toEqual(['stalled 100'])
   })
 
   it('does not count as stalled when the whole process stops right after a check, for longer than maxStallMs', () => {
-    const shared = { progress: 0 }
-    const said: string[] = []
-    let now = 0
-    watch = new StallWatch(
-      shared,
-      100,
-      { stalled: () => said.push('stalled'), resumed: () => said.push('resumed') },
-      () => now,
-    )
-    watch.look()
-    now = 140_000
-    watch.look()
+    const { shared, said, lookAt } = watchProgress()
+    lookAt(0)
+    lookAt(140_000)
     expect(said).toEqual([])
     // At least half of maxStallMs is left for the application to continue.
-    now = 190_000
-    watch.look()
+    lookAt(190_000)
     expect(said).toEqual([])
-    now = 400_000
     shared.progress = 200_000
-    watch.look()
+    lookAt(400_000)
     expect(said).toEqual([])
   })
 

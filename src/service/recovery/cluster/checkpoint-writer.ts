@@ -89,7 +89,7 @@ export class CheckpointWriter {
         if (performance.now() - since > this.#maxFailingMs)
           throw new CheckpointFailedError(job, epoch, error.message)
       }
-      // oxlint-disable-next-line no-await-in-loop -- as above
+      // oxlint-disable-next-line no-await-in-loop -- before it tries again
       await pause(pauseMs, signal).catch(() => this.#assertOwn(job, assignment, signal))
     }
   }

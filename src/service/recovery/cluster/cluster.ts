@@ -183,7 +183,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
           if (!isBeingCancelled(error)) throw error
         } else if (isKnown()) return
       }
-      // oxlint-disable-next-line no-await-in-loop -- as above
+      // oxlint-disable-next-line no-await-in-loop -- before it tries again
       await pause(RETRY_MS, this.#parts.signal)
     }
   }
@@ -194,7 +194,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       // oxlint-disable-next-line no-await-in-loop -- until a node that has it answers
       const result = await this.#parts.outputs.result(job)
       if (result !== null) return result
-      // oxlint-disable-next-line no-await-in-loop -- as above
+      // oxlint-disable-next-line no-await-in-loop -- before it asks again
       await pause(RETRY_MS, either)
     }
   }

@@ -66,7 +66,7 @@ export class ColumnCare {
       try {
         // oxlint-disable-next-line no-await-in-loop -- one pass after the other
         await pause(intervalMs, signal)
-        // oxlint-disable-next-line no-await-in-loop -- as above
+        // oxlint-disable-next-line no-await-in-loop -- columns that are missing, then columns that are damaged
         await this.#findMissing()
         // oxlint-disable-next-line no-await-in-loop -- one column after the other
         for await (const { key, problem } of scrub(store, signal)) {

@@ -109,7 +109,7 @@ export class ColumnTasks {
           return null
         }
       }
-      // oxlint-disable-next-line no-await-in-loop -- as above
+      // oxlint-disable-next-line no-await-in-loop -- before it tries again
       await pause(PAUSE_MS * tries, signal).catch(() => {})
     }
   }

@@ -318,7 +318,7 @@ export class Host {
       } catch (error) {
         signal.throwIfAborted()
         this.#options.events.warn('sink', `job "${job}": ${(error as Error).message}`)
-        // oxlint-disable-next-line no-await-in-loop -- as above
+        // oxlint-disable-next-line no-await-in-loop -- before it tries again
         await pause(RETRY_MS, signal)
         continue
       }

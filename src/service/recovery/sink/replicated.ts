@@ -175,9 +175,9 @@ export class ReplicatedSink implements Sink {
       const request = { sink: 'fetch', job, submission, seqs: missing } as const
       // oxlint-disable-next-line no-await-in-loop -- the next part depends on this one
       const { token, outputs, result } = (await this.#ask(node, request)) as Fetched
-      // oxlint-disable-next-line no-await-in-loop -- as above
+      // oxlint-disable-next-line no-await-in-loop -- outputs in the order of their numbers
       for (const [seq, value] of outputs) await this.#log.accept({ job, submission, seq, token, value })
-      // oxlint-disable-next-line no-await-in-loop -- as above
+      // oxlint-disable-next-line no-await-in-loop -- the result after all outputs
       if (result !== null) await this.#log.accept({ job, submission, seq: null, token, value: result })
       const done = new Set(outputs.map(([seq]) => seq))
       missing = outputs.length === 0 ? [] : missing.filter((seq) => !done.has(seq))
