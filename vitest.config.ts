@@ -46,6 +46,7 @@ export default defineConfig({
           globalSetup: ['./test/support/servers-setup.ts'],
           testTimeout: 60_000,
           maxWorkers: WORKERS,
+          isolate: false,
         },
       },
     ],

@@ -15,7 +15,10 @@ import {
   scenarioDrawer,
 } from './index.ts'
 
-const SEEDS = Array.from({ length: sized(100, 300) }, (_, index) => index + 1)
+/** A seed of `recovery` takes as long as twenty of another protocol. */
+function seedsFor(protocol: string): readonly number[] {
+  return Array.from({ length: sized(protocol === 'recovery' ? 60 : 100, 300) }, (_, index) => index + 1)
+}
 
 /**
  * These protocols start settled and are broken on purpose; the explorer covers them
@@ -26,31 +29,32 @@ const drawn = protocols.filter(({ name }) => !PRINTED.includes(name))
 
 describe.each(drawn.map((definition) => [definition.name, definition] as const))(
   '%s',
-  (_name, definition) => {
+  (name, definition) => {
+    const seeds = seedsFor(name)
     const settings = { nodes: [2, 6] as const, options: {}, faults: FAULT_KINDS }
     const draw = scenarioDrawer(definition, settings)
 
     it('keeps its promises over many seeds of faults, and every goal is reached', () => {
-      const tally = SEEDS.reduce<CampaignTally>(
+      const tally = seeds.reduce<CampaignTally>(
         (sum, seed) => addTallies(sum, runSeed(definition, draw, seed)),
         EMPTY_TALLY,
       )
       expect(tally.violations).toEqual([])
       expect(tally.goals.filter(({ reached }) => !reached)).toEqual([])
       // Each specification is judged at least once for every seed whose options promise it.
-      const promised = SEEDS.flatMap((seed) => promisedSpecs(definition, draw(seed).options))
+      const promised = seeds.flatMap((seed) => promisedSpecs(definition, draw(seed).options))
       const seedsOf = (spec: string): number => promised.filter(({ name }) => name === spec).length
       expect(Object.entries(tally.judged).filter(([spec, judged]) => judged < seedsOf(spec))).toEqual([])
     }, 180_000)
 
     it('keeps the contract at every step of a few of them', () => {
-      for (const seed of SEEDS.slice(0, sized(8, 15))) {
+      for (const seed of seeds.slice(0, sized(4, 15))) {
         expect(() => runScenario(definition, draw(seed), { strict: true })).not.toThrow()
       }
     }, 180_000)
 
     it('is given scenarios that could stand in a file', () => {
-      for (const seed of SEEDS.slice(0, 50)) {
+      for (const seed of seeds.slice(0, 30)) {
         const scenario = draw(seed)
         expect(parseScenario(JSON.parse(JSON.stringify(scenario)), catalogue)).toEqual(scenario)
         expect(draw(seed)).toEqual(scenario)
@@ -61,7 +65,7 @@ describe.each(drawn.map((definition) => [definition.name, definition] as const))
       const kinds = (faults: readonly FaultKind[]) => {
         const drawer = scenarioDrawer(definition, { ...settings, faults })
         return new Set(
-          SEEDS.slice(0, 60).flatMap((seed) => drawer(seed).events.flatMap((event) => Object.keys(event))),
+          seeds.slice(0, 60).flatMap((seed) => drawer(seed).events.flatMap((event) => Object.keys(event))),
         )
       }
       expect(kinds([]).has('crash')).toBe(false)
