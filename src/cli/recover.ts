@@ -113,7 +113,7 @@ function findRecovery(stable: Plain) {
   const all = hostedNames('peers').flatMap((name) => peerHosting(name).recovery ?? [])
   // A protocol above another one contains the data of that one, and comes after it.
   const own = all.findLast(({ isOwn }) => isOwn(stable)) ?? all[0]
-  return present(own, 'recovery')
+  return present(own, 'the recovery of a protocol')
 }
 
 function printChanges(folder: string, { json, dryRun }: RecoverFlags, changes: readonly string[]): void {

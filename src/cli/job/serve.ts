@@ -8,6 +8,7 @@ import type { Config } from '../../service/config/index.ts'
 import type { JoinOptions } from '../../service/node/index.ts'
 import type { Cluster } from '../../service/recovery/cluster/cluster.ts'
 import { openCluster } from '../../service/recovery/cluster/open.ts'
+import { PROTOCOL } from '../../service/recovery/cluster/options.ts'
 import { openDirectorySink } from '../../service/recovery/sink/index.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { type NodeFlags, readConfig, type ServiceFlags } from '../node-flags.ts'
@@ -22,7 +23,7 @@ type Log = (event: string, fields: { readonly [field: string]: unknown }) => voi
 
 /** Resolves to the exit code when the node ends. */
 export async function serveJobs(flags: ServeFlags): Promise<number> {
-  const config = readConfig({ peer: [], keyFile: [], option: [], ...flags, protocol: 'recovery' })
+  const config = readConfig({ peer: [], keyFile: [], option: [], ...flags, protocol: PROTOCOL })
   const [group, other] = config.groups
   if (group === undefined || other !== undefined)
     throw new UsageError('the configuration file has several groups; choose one with --group', '--group')

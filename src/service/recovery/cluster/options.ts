@@ -42,7 +42,8 @@ export type ClusterSettings = {
   readonly scrubIntervalMs: number
 }
 
-const PROTOCOL = 'recovery'
+/** The protocol that jobs need. */
+export const PROTOCOL = 'recovery'
 const MAX_SLOTS = 1000
 const MAX_MS = 24 * 3_600_000
 
