@@ -18,6 +18,14 @@ function groupOf(nodes: number, { leader = 'n1', entries = 20 } = {}): LocalGrou
     reachable: true,
     evidenceMsAgo: 3,
     heardMsAgo: 3,
+    address: null,
+    role: 'voter' as const,
+    priority: null,
+    version: null,
+    page: null,
+    rttMs: null,
+    hears: null,
+    measured: null,
   }))
   const agents = ids.map((id, index) => {
     const status: Partial<StatusResponse> = {

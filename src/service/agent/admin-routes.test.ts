@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
 import { createApp } from './app.ts'
 import { Claims } from './claims.ts'
-import { EventLog } from './event-log.ts'
-import { LeaderMonitor } from './leader-monitor.ts'
+import { createServedGroup } from './served-group.ts'
 
 const TOKEN = 'an admin token of some length'
 const LEADING: GroupStatus = {
@@ -40,7 +39,7 @@ function lab(
     removeVoter,
     async *trace() {},
   }
-  const group = { node, events: new EventLog('run'), monitor: new LeaderMonitor(() => {}), claims }
+  const group = createServedGroup({ node, claims })
   const app = createApp({
     groups: new Map([['g', group]]),
     adminToken: TOKEN,

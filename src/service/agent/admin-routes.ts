@@ -6,8 +6,8 @@ import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
 import { checkAdminToken, errorResponse } from './admin.ts'
 import type { Handler, WithGroup } from './app.ts'
 import type { WithBody } from './body.ts'
-import type { ServedGroup } from './responses.ts'
 import { claimBodySchema, removeBodySchema } from './schemas.ts'
+import type { ServedGroup } from './served-group.ts'
 
 /** A step-down that takes longer is reported as unfinished. */
 const STEP_DOWN_TIMEOUT_MS = 10_000
@@ -47,7 +47,7 @@ async function stepDown(c: Context<WithBody>, { node, events }: ServedGroup): Pr
     const message = `a claim still holds the term after ${STEP_DOWN_TIMEOUT_MS / 1000} s; the term ends when the claim is released or expires`
     return errorResponse(c, 503, 'StillLeading', message)
   }
-  return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
+  return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null }, to: null })
 }
 
 async function removeNode(c: Context<WithBody>, { node }: ServedGroup): Promise<Response> {

@@ -6,12 +6,12 @@ import { randomBytes } from 'node:crypto'
 import type { AgentEvent } from '../client/index.ts'
 import { type ConclaveNode, type JoinOptions, join, type StoreJoinOptions } from '../node/index.ts'
 import type { Address } from '../runtime/index.ts'
-import { createApp, type ServedGroup } from './app.ts'
-import { Claims } from './claims.ts'
+import { createApp } from './app.ts'
 import { EventLog } from './event-log.ts'
 import { isLoopbackHost } from './hosts.ts'
 import { LeaderMonitor } from './leader-monitor.ts'
 import { type HttpLimits, listen } from './listen.ts'
+import { createServedGroup, type ServedGroup } from './served-group.ts'
 import { saveTrace } from './trace-file.ts'
 
 export type AgentOptions = {
@@ -57,7 +57,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       // oxlint-disable-next-line no-await-in-loop -- if one fails, the nodes before it are closed
       const node = await join({ isolation: 'worker', maxStallMs: MAX_STALL_MS, ...group })
       nodes.push(node)
-      served.push(serveGroup(node, log))
+      served.push(serveGroup(node, log, version))
     }
     const groups = new Map(served.map((each) => [each.node.group, each]))
     const isLoopback = await isLoopbackHost(http.host)
@@ -108,7 +108,7 @@ function dataFolderOf(group: JoinOptions | StoreJoinOptions | undefined): string
 }
 
 /** Connects a node to its event log, its monitor and the agent's log. */
-function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void): ServedGroup {
+function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void, version: string): ServedGroup {
   const events = new EventLog(randomBytes(6).toString('hex'))
   const report = (event: AgentEvent['event'], fields: Partial<AgentEvent>): void => {
     const complete: AgentEvent = {
@@ -142,5 +142,5 @@ function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void): Serve
     report('view', { leader: view.id[1], view })
   })
   node.on('warning', ({ what, detail }) => report('warning', { reason: `${what}: ${detail}` }))
-  return { node, events, monitor, claims: new Claims() }
+  return createServedGroup({ node, events, monitor, version })
 }

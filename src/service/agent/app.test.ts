@@ -3,12 +3,12 @@ import { type NodeId, present } from '../../core/index.ts'
 import type { ErrorResponse, MembersResponse, StatusResponse } from '../client/index.ts'
 import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
 import { createApp } from './app.ts'
-import { Claims } from './claims.ts'
 import { EventLog } from './event-log.ts'
 import { LeaderMonitor } from './leader-monitor.ts'
 import { METRICS } from './metrics.ts'
 import { openApi, ROUTES } from './openapi.ts'
 import * as schemas from './schemas.ts'
+import { createServedGroup } from './served-group.ts'
 
 const TOKEN = 'an admin token of some length'
 
@@ -63,7 +63,7 @@ function agent(
   })
   const monitor = new LeaderMonitor(() => {})
   const groups = new Map(
-    names.map((name) => [name, { node: nodeIn(name), events, monitor, claims: new Claims() }]),
+    names.map((name) => [name, createServedGroup({ node: nodeIn(name), events, monitor })]),
   )
   const app = createApp({ groups, adminToken, isLoopback, hosts, version: '0', closing: closing.signal })
   const node = (groups.get('g') ?? present([...groups.values()][0], 'a group')).node

@@ -12,10 +12,9 @@ import { refuseOtherHosts } from './hosts.ts'
 import { renderMetrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { PAGE_POLICY, renderPage } from './page.ts'
-import { leaderResponse, membersResponse, type ServedGroup, statusResponse } from './responses.ts'
+import { leaderResponse, membersResponse, statusResponse } from './responses.ts'
+import type { ServedGroup } from './served-group.ts'
 import { addStreamRoutes } from './stream-routes.ts'
-
-export type { ServedGroup } from './responses.ts'
 
 export type AppOptions = {
   /** By name; at least one. */

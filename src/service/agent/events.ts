@@ -1,6 +1,7 @@
 /** Streams the events of a group to one watcher, as fast as the watcher reads. */
 import type { SSEStreamingApi } from 'hono/streaming'
-import { leaderResponse, type ServedGroup } from './responses.ts'
+import { leaderResponse } from './responses.ts'
+import type { ServedGroup } from './served-group.ts'
 
 /** Interval of keep-alive comments. They let both sides notice a broken connection. */
 const KEEP_ALIVE_MS = 10_000

@@ -7,11 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../test/support/byzantine/world.ts'
 import type { GroupStatus } from '../node/index.ts'
 import { createApp } from './app.ts'
-import { Claims } from './claims.ts'
 import { EventLog } from './event-log.ts'
-import { LeaderMonitor } from './leader-monitor.ts'
 import { type HttpServer, listen } from './listen.ts'
 import { ROUTES } from './openapi.ts'
+import { createServedGroup } from './served-group.ts'
 
 const RUNS = Number(process.env['HTTP_FUZZ_RUNS'] ?? 2000)
 const AT_ONCE = 20
@@ -54,12 +53,7 @@ beforeAll(async () => {
       yield '{"trace":1}\n'
     },
   }
-  const served = {
-    node,
-    events: new EventLog('run', 3),
-    monitor: new LeaderMonitor(() => {}),
-    claims: new Claims(),
-  }
+  const served = createServedGroup({ node, events: new EventLog('run', 3) })
   const app = createApp({
     groups: new Map([['g', served]]),
     adminToken: 'an admin token of some length',

@@ -7,6 +7,7 @@ export class LeaderMonitor {
   readonly #onAlarm: (problem: string) => void
   readonly #now: () => number
   #newest: ObservedLeader | null = null
+  #current: (ObservedLeader & { readonly since: number }) | null = null
   #leaderlessSince: number | null
   #terms = 0
   #views = 0
@@ -42,6 +43,11 @@ export class LeaderMonitor {
     return this.#leaderlessSince === null ? null : this.#now() - this.#leaderlessSince
   }
 
+  /** How long this node has known the current leader with its token; null without a leader. */
+  leaderSinceMs(): number | null {
+    return this.#current === null ? null : this.#now() - this.#current.since
+  }
+
   countTerm(): void {
     this.#terms += 1
   }
@@ -50,9 +56,12 @@ export class LeaderMonitor {
   observeLeader(leader: ObservedLeader | null): void {
     if (leader === null) {
       this.#leaderlessSince ??= this.#now()
+      this.#current = null
       return
     }
     this.#leaderlessSince = null
+    if (this.#current?.id !== leader.id || this.#current.token !== leader.token)
+      this.#current = { id: leader.id, token: leader.token, since: this.#now() }
     if (leader.token === null) return
     const before = this.#newest
     const problem = before === null ? null : findViolation(before, leader)

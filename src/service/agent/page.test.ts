@@ -14,8 +14,29 @@ const GROUP: StatusResponse = {
   evidenceTtlMs: 100,
   leaderlessMs: null,
   lease: { lengthMs: 100, marginMs: 40 },
+  version: '1.2.3',
+  leaderSince: { msAgo: 1000 },
+  measured: null,
+  warnings: [],
   nodes: [],
   at: '2030-01-02T03:04:05.678Z',
+}
+
+const NODE: StatusResponse['nodes'][number] = {
+  id: 'n',
+  voter: true,
+  leader: false,
+  reachable: true,
+  evidenceMsAgo: 3,
+  heardMsAgo: 12,
+  address: null,
+  role: 'voter',
+  priority: null,
+  version: null,
+  page: null,
+  rttMs: null,
+  hears: null,
+  measured: null,
 }
 
 const pageOf = async (...groups: readonly Partial<StatusResponse>[]): Promise<string> =>
@@ -61,8 +82,7 @@ it.each<[string, Partial<StatusResponse['nodes'][number]>, string]>([
   ['a lost node', { reachable: false }, '|n|unreachable|12 ms ago|'],
   ['a node that never answered', { reachable: false, heardMsAgo: null }, '|n|unreachable|never|'],
 ])('shows %s', async (_what, change, row) => {
-  const node = { id: 'n', voter: true, leader: false, reachable: true, evidenceMsAgo: 3, heardMsAgo: 12 }
-  expect(rowsOf(await pageOf({ nodes: [{ ...node, ...change }] })).at(-1)).toBe(row)
+  expect(rowsOf(await pageOf({ nodes: [{ ...NODE, ...change }] })).at(-1)).toBe(row)
 })
 
 it('escapes everything that a node may have chosen', async () => {
@@ -71,7 +91,7 @@ it('escapes everything that a node may have chosen', async () => {
     group: evil,
     banner: evil,
     self: { id: evil, role: evil },
-    nodes: [{ id: evil, voter: true, leader: false, reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 }],
+    nodes: [{ ...NODE, id: evil }],
   })
   expect(page).not.toContain('<img')
   expect(page.match(/&lt;img src=x onerror=&quot;alert\(1\)&quot;&gt;/g)).toHaveLength(6)

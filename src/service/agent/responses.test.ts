@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { GroupStatus } from '../node/index.ts'
-import { Claims } from './claims.ts'
-import { EventLog } from './event-log.ts'
 import { LeaderMonitor } from './leader-monitor.ts'
-import { leaderResponse, membersResponse, type ServedGroup, statusResponse } from './responses.ts'
+import { leaderResponse, membersResponse, statusResponse } from './responses.ts'
+import { createServedGroup, type ServedGroup } from './served-group.ts'
 
 const NODE = { group: 'g', id: 'b' }
 const STATUS: GroupStatus = {
@@ -33,7 +32,7 @@ const MEMBERSHIP: NonNullable<GroupStatus['membership']> = {
 }
 
 function served(status: Partial<GroupStatus>, monitor = new LeaderMonitor(() => {})): ServedGroup {
-  return {
+  return createServedGroup({
     node: {
       ...NODE,
       lease: { lengthMs: 100, marginMs: 40 },
@@ -42,10 +41,8 @@ function served(status: Partial<GroupStatus>, monitor = new LeaderMonitor(() => 
       removeVoter: () => Promise.resolve(),
       async *trace() {},
     },
-    events: new EventLog('run'),
     monitor,
-    claims: new Claims(),
-  }
+  })
 }
 
 describe('leaderResponse', () => {

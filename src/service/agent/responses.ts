@@ -1,21 +1,14 @@
 /** Builds the response bodies about one group of the agent. */
-import type { LeaderResponse, MembersResponse, NodeResponse, StatusResponse } from '../client/index.ts'
+import type {
+  LeaderResponse,
+  MembersResponse,
+  NodeResponse,
+  ObservedNodeResponse,
+  StatusResponse,
+} from '../client/index.ts'
 import type { ConclaveNode, GroupStatus } from '../node/index.ts'
 import { describeGroup } from './banner.ts'
-import type { Claims } from './claims.ts'
-import type { EventLog } from './event-log.ts'
-import type { LeaderMonitor } from './leader-monitor.ts'
-
-/** A group that the agent serves. */
-export type ServedGroup = {
-  readonly node: Pick<
-    ConclaveNode,
-    'group' | 'id' | 'lease' | 'status' | 'stepDown' | 'removeVoter' | 'trace'
-  >
-  readonly events: EventLog
-  readonly monitor: LeaderMonitor
-  readonly claims: Claims
-}
+import type { ServedGroup } from './served-group.ts'
 
 type NodeIdentity = Pick<ConclaveNode, 'group' | 'id'>
 
@@ -47,11 +40,27 @@ function nodeResponses({ leader, voters, nodes }: GroupStatus): readonly NodeRes
   }))
 }
 
-export function statusResponse({ node, monitor }: ServedGroup): StatusResponse {
+/** A node with what it told about itself. */
+function observedNodes(status: GroupStatus): readonly ObservedNodeResponse[] {
+  return nodeResponses(status).map((each) => ({
+    ...each,
+    address: null,
+    role: each.voter ? 'voter' : 'observer',
+    priority: null,
+    version: null,
+    page: null,
+    rttMs: null,
+    hears: null,
+    measured: null,
+  }))
+}
+
+export function statusResponse({ node, monitor, version }: ServedGroup): StatusResponse {
   const status = node.status()
   const { leader, mode, voters, nodes, membership, primary } = status
   monitor.observeLeader(leader)
   const leaderlessMs = monitor.leaderlessMs()
+  const leaderSinceMs = monitor.leaderSinceMs()
   const { level, sentence, failureTolerance } = describeGroup({
     group: node.group,
     leader,
@@ -64,6 +73,8 @@ export function statusResponse({ node, monitor }: ServedGroup): StatusResponse {
   })
   return {
     ...leaderResponse(node, status),
+    version,
+    leaderSince: leaderSinceMs === null ? null : { msAgo: leaderSinceMs },
     banner: sentence,
     level,
     mode,
@@ -72,7 +83,9 @@ export function statusResponse({ node, monitor }: ServedGroup): StatusResponse {
     evidenceTtlMs: status.evidenceForMs,
     leaderlessMs,
     lease: node.lease,
-    nodes: nodeResponses(status),
+    measured: null,
+    warnings: [],
+    nodes: observedNodes(status),
     ...(membership === null
       ? {}
       : {

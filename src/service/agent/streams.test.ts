@@ -5,10 +5,9 @@ import { until } from '../../../test/support/wait.ts'
 import type { ErrorResponse } from '../client/index.ts'
 import type { GroupStatus } from '../node/index.ts'
 import { createApp } from './app.ts'
-import { Claims } from './claims.ts'
 import { EventLog } from './event-log.ts'
-import { LeaderMonitor } from './leader-monitor.ts'
 import { type HttpServer, listen } from './listen.ts'
+import { createServedGroup } from './served-group.ts'
 
 const STATUS: GroupStatus = {
   role: 'follower',
@@ -38,7 +37,7 @@ function agent(trace: () => AsyncGenerator<string, void, void> = async function*
     removeVoter: () => Promise.resolve(),
     trace,
   }
-  const served = { node, events, monitor: new LeaderMonitor(() => {}), claims: new Claims() }
+  const served = createServedGroup({ node, events })
   const closing = new AbortController()
   const groups = new Map([['g', served]])
   const where = { isLoopback: true, hosts: [], version: '0' }
