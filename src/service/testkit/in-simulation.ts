@@ -2,7 +2,14 @@
 import type { Command, Micros, NodeId, Output } from '../../core/index.ts'
 import { type GroupSpec, insightFor } from '../../protocols/index.ts'
 import type { World } from '../../workbench/sim/index.ts'
-import { type ElectionBackend, type ElectionEvents, nodeStatusOf, viewOf } from '../node/election/election.ts'
+import {
+  type ElectionBackend,
+  type ElectionEvents,
+  NOTHING_MEASURED,
+  nodeStatusOf,
+  ownStatus,
+  viewOf,
+} from '../node/election/election.ts'
 
 /** Traffic of a node, as the world counts it. */
 export type Traffic = {
@@ -70,7 +77,7 @@ export class SimulatedElection implements ElectionBackend {
       now,
       voters: insight?.voters ?? [],
       nodes: this.#spec.nodes.map((id) => {
-        if (id === this.#id) return { id, reachable: this.#isUp, evidenceMsAgo: 0, heardMsAgo: 0 }
+        if (id === this.#id) return ownStatus(id, this.#isUp)
         const evidence = insight?.evidence?.of.find((each) => each.id === id)
         return nodeStatusOf(id, {
           heardAt: heard.get(id) ?? null,
@@ -86,8 +93,12 @@ export class SimulatedElection implements ElectionBackend {
       membership: null,
       primary: null,
       datagrams: { sent, received, dropped: 0 },
+      // Simulated nodes are as late as the world decides.
+      measured: NOTHING_MEASURED,
     }
   }
+
+  announce(): void {}
 
   async command(command: Command): Promise<string | null> {
     if (!this.#isUp) return 'this node is closed'

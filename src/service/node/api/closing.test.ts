@@ -24,6 +24,7 @@ const UNCLOSABLE: ElectionBackend = {
   command: async () => null,
   async stepDown() {},
   injectFaults() {},
+  announce() {},
   async *trace() {},
   async close() {
     throw new Error('the disk is gone')

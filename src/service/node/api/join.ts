@@ -166,6 +166,7 @@ function withClose(backend: ElectionBackend, close: () => Promise<void>): Electi
     command: (command) => backend.command(command),
     stepDown: (token) => backend.stepDown(token),
     injectFaults: (faults) => backend.injectFaults(faults),
+    announce: (announcement) => backend.announce(announcement),
     trace: () => backend.trace(),
     close,
   }

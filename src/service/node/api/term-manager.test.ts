@@ -37,6 +37,7 @@ function lab() {
       calls.push(`release ${token}`)
     },
     injectFaults() {},
+    announce() {},
     async *trace() {},
     async close() {},
   }

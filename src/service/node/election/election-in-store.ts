@@ -32,10 +32,17 @@ import {
   type HostClock,
   Loop,
   memoryStorage,
+  NOTHING_MEASURED,
   writeBlackBox,
 } from '../../runtime/index.ts'
 import { StoreFailedError } from '../api/errors.ts'
-import { type ElectionEvents, type ElectionStatus, type NodeView, nodeStatusOf } from './election.ts'
+import {
+  type ElectionEvents,
+  type ElectionStatus,
+  type NodeView,
+  nodeStatusOf,
+  ownStatus,
+} from './election.ts'
 import { Fencer } from './fencer.ts'
 import type { LocalElection } from './in-thread.ts'
 
@@ -169,7 +176,7 @@ export class ElectionInStore implements LocalElection {
       now,
       voters: [this.#members],
       nodes: this.#members.map((id) => {
-        if (id === this.#self) return { id, reachable: isRunning, evidenceMsAgo: 0, heardMsAgo: 0 }
+        if (id === this.#self) return ownStatus(id, isRunning)
         const isThere = (this.#blocks.get(id)?.holder ?? null) !== null
         const heardAt = this.heard.get(id) ?? null
         return nodeStatusOf(id, { heardAt, evidenceAt: null, evidenceFor: null, isReachable: isThere, now })
@@ -179,6 +186,7 @@ export class ElectionInStore implements LocalElection {
       membership: null,
       primary: (this.#loop.view().detail?.['primary'] as boolean | undefined) ?? null,
       datagrams: NO_DATAGRAMS,
+      measured: NOTHING_MEASURED,
     }
   }
 
@@ -208,6 +216,8 @@ export class ElectionInStore implements LocalElection {
 
   /** A store has no network links to harm. */
   injectFaults(): void {}
+
+  announce(): void {}
 
   async *trace(): AsyncGenerator<string, void, void> {
     if (this.#box !== null) yield* this.#box.text((skipped) => this.#header(skipped))

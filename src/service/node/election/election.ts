@@ -6,13 +6,22 @@
  */
 import type { Command, Micros, NodeId, View } from '../../../core/index.ts'
 import type { Membership } from '../../../protocols/index.ts'
-import type { Address, NetworkFaults, NodeView } from '../../runtime/index.ts'
+import {
+  type Address,
+  type Announcement,
+  type Measured,
+  type NetworkFaults,
+  NO_DETAILS,
+  type NodeDetails,
+  type NodeView,
+} from '../../runtime/index.ts'
 
 export type { ElectionEvents, NodeView } from '../../runtime/index.ts'
+export { NO_DETAILS, NOTHING_MEASURED } from '../../runtime/index.ts'
 
 export const NO_VIEW: NodeView = { role: 'follower', leader: null, members: null }
 
-export type NodeStatus = {
+export type NodeStatus = NodeDetails & {
   readonly id: NodeId
   /** Whether it can exchange messages with this node right now, by the evidence that follows. */
   readonly reachable: boolean
@@ -36,11 +45,16 @@ type NodeEvidence = {
 }
 
 /** The status of another node now, from evidence that may be older. */
-export function nodeStatusOf(id: NodeId, known: NodeEvidence): NodeStatus {
+export function nodeStatusOf(id: NodeId, known: NodeEvidence, details: NodeDetails = NO_DETAILS): NodeStatus {
   const { heardAt, evidenceAt, evidenceFor, isReachable: isThere, now } = known
   const agoMs = (at: Micros | null): number | null => (at === null ? null : Math.max(0, (now - at) / 1000))
   const there = evidenceFor === null ? isThere : evidenceAt !== null && now - evidenceAt < evidenceFor
-  return { id, reachable: there, evidenceMsAgo: agoMs(evidenceAt), heardMsAgo: agoMs(heardAt) }
+  return { id, reachable: there, evidenceMsAgo: agoMs(evidenceAt), heardMsAgo: agoMs(heardAt), ...details }
+}
+
+/** The status of this node itself. */
+export function ownStatus(id: NodeId, reachable: boolean, details: NodeDetails = NO_DETAILS): NodeStatus {
+  return { id, reachable, evidenceMsAgo: 0, heardMsAgo: 0, ...details }
 }
 
 export type Datagrams = { readonly sent: number; readonly received: number; readonly dropped: number }
@@ -62,6 +76,7 @@ export type ElectionStatus = {
   /** Whether this node is in the primary partition of its epoch; null where unknown. */
   readonly primary: boolean | null
   readonly datagrams: Datagrams
+  readonly measured: Measured
 }
 
 /** The lease of this node, on its own clock; `until` is null when it does not lead. */
@@ -90,6 +105,8 @@ export type ElectionBackend = {
   stepDown(token: number | null): Promise<void>
   /** Injects faults into the datagrams received from peers. */
   injectFaults(faults: NetworkFaults): void
+  /** Tells the other nodes about this one. */
+  announce(announcement: Announcement): void
   /** The black box, in pieces of text. */
   trace(): AsyncIterable<string>
   /** Closes it without releasing a lease, which expires. */

@@ -6,6 +6,7 @@ import {
   type HostClock,
   InvalidGroupError,
   memoryStorage,
+  NOTHING_MEASURED,
   openHostClock,
   openStorage,
   type Storage,
@@ -17,6 +18,7 @@ import {
   type ElectionStatus,
   NO_VIEW,
   nodeStatusOf,
+  ownStatus,
   type PeerCommand,
   viewOf,
 } from './election.ts'
@@ -107,7 +109,7 @@ export async function openElectionInThread(
         now,
         voters: insight.voters,
         nodes: spec.nodes.map((id) => {
-          if (id === self) return { id, reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 }
+          if (id === self) return ownStatus(id, true)
           return nodeStatusOf(id, {
             heardAt: endpoint.heard.get(id) ?? null,
             evidenceAt: evidence.get(id) ?? null,
@@ -121,6 +123,7 @@ export async function openElectionInThread(
         membership: insight.membership,
         primary: null,
         datagrams: { sent, received, dropped },
+        measured: NOTHING_MEASURED,
       }
     },
     async command(command: Command) {
@@ -138,6 +141,7 @@ export async function openElectionInThread(
       if (view.role === 'leader' && view.token === token) endpoint.command(group, { do: 'stepDown' })
     },
     injectFaults: (faults) => endpoint.injectFaults(faults),
+    announce() {},
     trace: () => shared.trace(group, spec),
     async close() {
       if (isClosed) return

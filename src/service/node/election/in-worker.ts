@@ -9,7 +9,13 @@ import { MessageChannel } from 'node:worker_threads'
 import type { Command, Micros, Output } from '../../../core/index.ts'
 import { addedModules } from '../../../protocols/index.ts'
 import type { NetworkElectionSettings, StoreElectionSettings } from '../../config/election-settings.ts'
-import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../../runtime/index.ts'
+import {
+  type HostClock,
+  monotonicNow,
+  type NetworkFaults,
+  NOTHING_MEASURED,
+  openHostClock,
+} from '../../runtime/index.ts'
 import { WorkerLostError } from '../api/errors.ts'
 import {
   type ElectionBackend,
@@ -19,6 +25,7 @@ import {
   NO_VIEW,
   type NodeView,
   nodeStatusOf,
+  ownStatus,
 } from './election.ts'
 import { deserializeError } from './error-transfer.ts'
 import { type SharedLeaseState, SharedState } from './shared-lease.ts'
@@ -138,7 +145,7 @@ class ElectionInWorker implements ElectionBackend {
       now,
       voters,
       nodes: nodes.map((id, place) => {
-        if (id === self) return { id, reachable: this.#state === 'running', evidenceMsAgo: 0, heardMsAgo: 0 }
+        if (id === self) return ownStatus(id, this.#state === 'running')
         return nodeStatusOf(id, {
           heardAt: this.#shared.heardAt(place),
           evidenceAt: this.#shared.evidenceAt(place),
@@ -155,6 +162,7 @@ class ElectionInWorker implements ElectionBackend {
           : { ...membership, inQuorum: membership.inQuorum && (leadUntil === null || now < leadUntil) },
       primary: view.leader === null ? null : primary,
       datagrams,
+      measured: NOTHING_MEASURED,
     }
   }
 
@@ -182,6 +190,8 @@ class ElectionInWorker implements ElectionBackend {
   injectFaults(faults: NetworkFaults): void {
     void this.#channel.request({ request: 'injectFaults', faults })
   }
+
+  announce(): void {}
 
   trace(): AsyncGenerator<string, void, void> {
     return this.#channel.trace()
