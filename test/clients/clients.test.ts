@@ -1,9 +1,8 @@
 /** The clients in Python and Go, against real agents. */
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { getLeader, stepDown } from '../../src/service/client/index.ts'
-import { describeWithTool } from '../support/servers.ts'
 import { until } from '../support/wait.ts'
-import { ADMIN, GO, Group, type Language, type Line, PYTHON, Worker } from './support.ts'
+import { ADMIN, describeClients, Group, type Language, type Line, Worker } from './support.ts'
 
 const IDS = ['a', 'b'] as const
 type Id = (typeof IDS)[number]
@@ -193,5 +192,4 @@ function describeClient(language: Language): void {
   )
 }
 
-await describeWithTool('python3', 'the Python client', (program) => describeClient(PYTHON(program)))
-await describeWithTool('go', 'the Go client', (program) => describeClient(GO(program, group.place.folder)))
+await describeClients(group.place.folder, describeClient)

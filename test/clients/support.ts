@@ -1,8 +1,10 @@
 /** Two agents and a witness, and client programs in Python or Go that ask them. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { findFreePorts } from '../../src/service/chaos/free-ports.ts'
 import { type AgentProcess, Workplace } from '../support/agents.ts'
+import { describeWithTool } from '../support/servers.ts'
 import { until } from '../support/wait.ts'
 
 export const ADMIN = 'an admin token of some length'
@@ -19,25 +21,47 @@ export type Line = {
   readonly [field: string]: unknown
 }
 
-/** How a client program is started. */
+/** A client program; `command` builds it if needed. */
 export type Language = { readonly name: string; readonly command: () => readonly string[] }
 
-/** A version manager's wrapper takes longer to start than Python itself, so the tests start Python itself. */
-export const PYTHON = (program: string): Language => {
-  const { stdout } = spawnSync(program, ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
-  return { name: 'Python', command: () => [stdout.trim(), join(import.meta.dirname, 'worker.py')] }
-}
-
-/** Builds the program first. */
-export const GO = (program: string, folder: string): Language => {
-  const binary = join(folder, 'worker')
-  const { status, stderr } = spawnSync(program, ['build', '-o', binary, '.'], {
-    cwd: join(import.meta.dirname, 'worker'),
+function output(program: string, words: readonly string[], cwd: string): string {
+  const { status, stdout, stderr } = spawnSync(program, words, {
+    cwd,
     encoding: 'utf8',
     env: goEnvironment(),
   })
   if (status !== 0) throw new Error(stderr)
-  return { name: 'Go', command: () => [binary] }
+  return stdout.trim()
+}
+
+/** A version manager's wrapper takes longer to start than Python itself, so the tests start Python itself. */
+function python(program: string): Language {
+  let found: string | null = null
+  return {
+    name: 'Python',
+    command() {
+      found ??= output(program, ['-c', 'import sys; print(sys.executable)'], ROOT)
+      return [found, join(import.meta.dirname, 'worker.py')]
+    },
+  }
+}
+
+function go(program: string, folder: string): Language {
+  const binary = join(folder, 'worker')
+  return {
+    name: 'Go',
+    command() {
+      if (!existsSync(binary))
+        output(program, ['build', '-o', binary, '.'], join(import.meta.dirname, 'worker'))
+      return [binary]
+    },
+  }
+}
+
+/** `describe` for each client; skipped with the reason if its language is missing. `folder`: for its program. */
+export async function describeClients(folder: string, tests: (language: Language) => void): Promise<void> {
+  await describeWithTool('python3', 'the Python client', (program) => tests(python(program)))
+  await describeWithTool('go', 'the Go client', (program) => tests(go(program, folder)))
 }
 
 /** Without network and without a C compiler. */

@@ -55,13 +55,21 @@ export async function describeWith(
   })
 }
 
+/** The path of a program, or why there is none. */
+export async function findTool(
+  name: ToolName,
+): Promise<{ readonly program: string; readonly missing?: string | undefined }> {
+  const { program = '', missing } = await ask(`tool/${name}`)
+  return { program, missing }
+}
+
 /** `describe` with a program, given by its path; skipped with the reason if there is none. */
 export async function describeWithTool(
   name: ToolName,
   about: string,
   tests: (program: string) => void,
 ): Promise<void> {
-  const { program = '', missing } = await ask(`tool/${name}`)
+  const { program, missing } = await findTool(name)
   const reason = missing === undefined ? '' : ` (${missing})`
   describe.skipIf(missing !== undefined)(`${about}${reason}`, () => {
     tests(program)
