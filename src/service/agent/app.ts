@@ -11,10 +11,10 @@ import { readBody, type WithBody } from './body.ts'
 import { refuseOtherHosts } from './hosts.ts'
 import { renderMetrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
-import { PAGE_POLICY, renderPage } from './page.ts'
 import { leaderResponse, membersResponse, statusResponse } from './responses.ts'
 import type { ServedGroup } from './served-group.ts'
 import { addStreamRoutes } from './stream-routes.ts'
+import { loadWebPage } from './web-page.ts'
 
 export type AppOptions = {
   /** By name; at least one. */
@@ -26,6 +26,8 @@ export type AppOptions = {
   /** Host names that requests may use, in addition to addresses and localhost. Null: any. */
   readonly hosts: readonly string[] | null
   readonly version: string
+  /** Under `conclave up`: the URL of its supervisor, which the page may send requests to. */
+  readonly supervisor?: string | null
   /** Aborted when the agent closes; ends the streams. */
   readonly closing: AbortSignal
 }
@@ -44,7 +46,7 @@ export function createApp(options: AppOptions): Hono<WithBody> {
   setMaxListeners(0, closing)
   app.use(async (c, next) => {
     await next()
-    c.header('Cache-Control', 'no-store')
+    if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store')
     c.header('X-Content-Type-Options', 'nosniff')
   })
   if (hosts !== null) app.use(refuseOtherHosts(hosts))
@@ -59,7 +61,7 @@ export function createApp(options: AppOptions): Hono<WithBody> {
   addStreamRoutes(app, withGroup, options)
   addChecks(app, withGroup, groups)
   addMetrics(app, groups)
-  addPage(app, withGroup, groups)
+  addPage(app, withGroup, options)
   app.notFound((c) => errorResponse(c, 404, 'NotFound', `unknown path: ${c.req.method} ${c.req.path}`))
   app.onError((error, c) => errorResponse(c, 500, error.name, error.message))
   return app
@@ -134,20 +136,20 @@ function addMetrics(app: Hono<WithBody>, groups: AppOptions['groups']): void {
   })
 }
 
-/** For programs the leader's id, as Kubernetes' leader-elector sidecar reports it; for browsers a page. */
-function addPage(app: Hono<WithBody>, withGroup: WithGroup, groups: AppOptions['groups']): void {
+/** For programs the leader's id, as Kubernetes' leader-elector sidecar reports it; for browsers the live page. */
+function addPage(app: Hono<WithBody>, withGroup: WithGroup, options: AppOptions): void {
+  const { groups, version, supervisor = null } = options
+  const web = loadWebPage()
   const respondAsSidecar = withGroup((c, { node }) =>
     c.json({ name: String(node.status().leader?.id ?? '') }),
   )
   app.get('/', (c) => {
     c.header('Vary', 'Accept')
     if (!(c.req.header('Accept') ?? '').includes('text/html')) return respondAsSidecar(c)
-    c.header('Content-Security-Policy', PAGE_POLICY)
-    if (c.req.query('group') === undefined)
-      return c.html(renderPage([...groups.values()].map(statusResponse)))
-    const group = findGroup(c, groups)
-    return group instanceof Response ? group : c.html(renderPage([statusResponse(group)]))
+    return web.page(c, supervisor)
   })
+  app.get('/assets/:name', (c) => web.asset(c, c.req.param('name')))
+  app.get('/v1/groups', (c) => c.json({ version, groups: [...groups.keys()] }))
 }
 
 /** The group that `?group=` names. It can be omitted when the agent serves one group. */

@@ -4,6 +4,7 @@ import {
   claimSchema,
   errorSchema,
   eventSchema,
+  groupsSchema,
   healthSchema,
   leaderSchema,
   membersSchema,
@@ -28,6 +29,7 @@ const SCHEMAS = {
   Health: healthSchema,
   Ready: readySchema,
   Sidecar: sidecarSchema,
+  Groups: groupsSchema,
 }
 type SchemaName = keyof typeof SCHEMAS
 
@@ -223,10 +225,29 @@ const BASE_ROUTES: readonly Route[] = [
     method: 'get',
     path: '/',
     summary:
-      'the id of the leader, in the format of the Kubernetes leader-elector sidecar; a status page for browsers',
+      'the id of the leader, in the format of the Kubernetes leader-elector sidecar; the live page for browsers',
     takesGroup: true,
     admin: 'never',
     responses: { 200: { description: 'the leader', schema: 'Sidecar' }, ...GROUP_ERRORS },
+  },
+  {
+    method: 'get',
+    path: '/assets/{name}',
+    summary: 'scripts and styles of the live page',
+    takesGroup: false,
+    admin: 'never',
+    responses: {
+      200: { description: 'the file', type: 'text/javascript' },
+      404: error('there is no such file'),
+    },
+  },
+  {
+    method: 'get',
+    path: '/v1/groups',
+    summary: 'the names of all groups that the agent serves',
+    takesGroup: false,
+    admin: 'never',
+    responses: { 200: { description: 'the groups', schema: 'Groups' } },
   },
   {
     method: 'options',

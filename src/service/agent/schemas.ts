@@ -285,6 +285,10 @@ export const errorSchema = z.strictObject({
 })
 export const healthSchema = z.strictObject({ ok: z.boolean(), reason: z.string().nullable() })
 export const readySchema = z.strictObject({ ready: z.boolean(), reason: z.string().nullable() })
+export const groupsSchema = z.strictObject({
+  version: z.string().describe('version of the agent'),
+  groups: z.array(z.string()).describe('names of the groups'),
+})
 export const sidecarSchema = z.strictObject({
   name: z.string().describe('id of the leader; empty without a leader'),
 })
