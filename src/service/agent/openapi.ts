@@ -288,8 +288,14 @@ export function openApi(version: string): object {
   }
 }
 
-function describeOperation({ summary, takesGroup, admin, headers = [], responses }: Route): object {
+function describeOperation({ path, summary, takesGroup, admin, headers = [], responses }: Route): object {
   const parameters = [
+    ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    })),
     ...(takesGroup
       ? [
           {
