@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
+import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { createApp } from './app.ts'
 import { Claims } from './claims.ts'
 import { createServedGroup } from './served-group.ts'
@@ -14,14 +15,16 @@ const LEADING: GroupStatus = {
   leaseMs: 60_000,
   voters: [['a', 'b']],
   nodes: [
-    { id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 },
-    { id: 'b', reachable: true, evidenceMsAgo: 1, heardMsAgo: 1 },
+    { id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0, ...NO_DETAILS },
+    { id: 'b', reachable: true, evidenceMsAgo: 1, heardMsAgo: 1, ...NO_DETAILS },
   ],
   evidenceForMs: 100,
   idle: null,
   membership: null,
   primary: null,
   datagrams: { sent: 0, received: 0, dropped: 0 },
+  measured: NOTHING_MEASURED,
+  warnings: [],
 }
 
 function lab(

@@ -64,6 +64,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const hosts = isLoopback || httpNames.length > 0 ? httpNames : null
     const app = createApp({ groups, adminToken, isLoopback, hosts, version, closing: closing.signal })
     const server = await listen(app.fetch, http, limits)
+    for (const node of nodes) node.announce({ page: server.url })
     const leading = served.map(({ claims }, index) =>
       (nodes[index] as ConclaveNode).lead(claims.holdTerm, { signal: closing.signal }),
     )
@@ -78,6 +79,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     })
     const closeAll = async (): Promise<void> => {
       closing.abort()
+      for (const { history } of served) history.stop()
       // The server keeps responding while the terms end.
       await Promise.all(nodes.map((node) => node.close()))
       await Promise.allSettled(leading)
@@ -126,21 +128,28 @@ function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void, versio
     log(complete)
   }
   const monitor = new LeaderMonitor((reason) => report('alarm', { reason }))
+  const group = createServedGroup({ node, events, monitor, version })
+  const { history } = group
   node.on('elected', ({ token, cause }) => {
     monitor.countTerm()
     report('elected', { leader: node.id, token, term: monitor.terms, reason: cause })
   })
-  node.on('revoked', ({ token, reason, detail }) =>
-    report('revoked', { token, term: monitor.terms, reason: detail ?? reason }),
-  )
+  node.on('revoked', ({ token, reason, detail, cause }) => {
+    history.handleRevoked(token, cause)
+    report('revoked', { leader: node.id, token, term: monitor.terms, reason: detail ?? reason, cause })
+  })
   node.on('change', ({ leader }) => {
     monitor.observeLeader(leader)
-    report('change', { leader: leader?.id ?? null, token: leader?.token ?? null })
+    history.observe({ ...node.status(), leader })
+    const cause = history.takeEnd()
+    const ended = cause === null ? {} : { cause }
+    report('change', { leader: leader?.id ?? null, token: leader?.token ?? null, ...ended })
   })
   node.on('view', (view) => {
     monitor.countView()
     report('view', { leader: view.id[1], view })
   })
   node.on('warning', ({ what, detail }) => report('warning', { reason: `${what}: ${detail}` }))
-  return createServedGroup({ node, events, monitor, version })
+  history.start()
+  return group
 }

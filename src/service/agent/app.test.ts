@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { type NodeId, present } from '../../core/index.ts'
 import type { ErrorResponse, MembersResponse, StatusResponse } from '../client/index.ts'
 import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
+import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { createApp } from './app.ts'
 import { EventLog } from './event-log.ts'
 import { LeaderMonitor } from './leader-monitor.ts'
@@ -20,15 +21,17 @@ const LED: GroupStatus = {
   leaseMs: 83.1,
   voters: [['n1', 'n2', 'n3']],
   nodes: [
-    { id: 'n1', reachable: true, evidenceMsAgo: 3, heardMsAgo: 3 },
-    { id: 'n2', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 },
-    { id: 'n3', reachable: true, evidenceMsAgo: 7, heardMsAgo: 7 },
+    { id: 'n1', reachable: true, evidenceMsAgo: 3, heardMsAgo: 3, ...NO_DETAILS },
+    { id: 'n2', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0, ...NO_DETAILS },
+    { id: 'n3', reachable: true, evidenceMsAgo: 7, heardMsAgo: 7, ...NO_DETAILS },
   ],
   evidenceForMs: 110.541,
   idle: null,
   membership: null,
   primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  measured: NOTHING_MEASURED,
+  warnings: [],
 }
 
 type Served = {
@@ -104,7 +107,7 @@ describe('an agent over HTTP', () => {
       failureTolerance: 1,
       leaderlessMs: null,
     })
-    expect(answer.nodes[2]).toEqual({
+    expect(answer.nodes[2]).toMatchObject({
       id: 'n3',
       voter: true,
       leader: false,
@@ -113,7 +116,7 @@ describe('an agent over HTTP', () => {
       heardMsAgo: 7,
     })
     const { nodes: members } = (await (await agent().app.request('/v1/members')).json()) as MembersResponse
-    expect(members).toEqual(answer.nodes)
+    expect(answer.nodes).toMatchObject(members)
   })
 
   it('separates health, readiness and leadership', async () => {
@@ -167,7 +170,7 @@ describe('an agent over HTTP', () => {
     const answer = (await response.json()) as Partial<ErrorResponse>
     expect(answer.error?.code ?? null).toBe(name)
     expect(stepped).toEqual(name === null ? ['n2'] : [])
-    if (name === null) expect(answer).toEqual({ group: 'g', steppedDown: { id: 'n2', token: 13 } })
+    if (name === null) expect(answer).toEqual({ group: 'g', steppedDown: { id: 'n2', token: 13 }, to: null })
   })
 
   it('answers step-down after the term has ended, not while a claim holds it', async () => {

@@ -11,7 +11,7 @@ import { readBody, type WithBody } from './body.ts'
 import { refuseOtherHosts } from './hosts.ts'
 import { renderMetrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
-import { leaderResponse, membersResponse, statusResponse } from './responses.ts'
+import { historyResponse, leaderResponse, membersResponse, statusResponse } from './responses.ts'
 import type { ServedGroup } from './served-group.ts'
 import { addStreamRoutes } from './stream-routes.ts'
 import { loadWebPage } from './web-page.ts'
@@ -79,6 +79,10 @@ function addStatusRoutes(app: Hono<WithBody>, withGroup: WithGroup, version: str
   app.get(
     '/v1/status',
     withGroup((c, group) => c.json(statusResponse(group))),
+  )
+  app.get(
+    '/v1/history',
+    withGroup((c, group) => c.json(historyResponse(group))),
   )
   // Built at the first request: it takes longer than a thousand responses.
   let description: string | null = null

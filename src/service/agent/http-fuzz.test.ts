@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../test/support/byzantine/world.ts'
 import type { GroupStatus } from '../node/index.ts'
+import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { createApp } from './app.ts'
 import { EventLog } from './event-log.ts'
 import { type HttpServer, listen } from './listen.ts'
@@ -23,12 +24,20 @@ const STATUS: GroupStatus = {
   mode: 'majority',
   leaseMs: 83.1,
   voters: [['n1', 'n2', 'n3']],
-  nodes: ['n1', 'n2', 'n3'].map((id) => ({ id, reachable: true, evidenceMsAgo: 1, heardMsAgo: 1 })),
+  nodes: ['n1', 'n2', 'n3'].map((id) => ({
+    id,
+    reachable: true,
+    evidenceMsAgo: 1,
+    heardMsAgo: 1,
+    ...NO_DETAILS,
+  })),
   evidenceForMs: 120,
   idle: null,
   membership: null,
   primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  measured: NOTHING_MEASURED,
+  warnings: [],
 }
 
 const changes: string[] = []

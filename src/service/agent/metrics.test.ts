@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { GroupStatus } from '../node/index.ts'
+import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { type GroupMetrics, METRICS, renderMetrics } from './metrics.ts'
 
 const STATUS: GroupStatus = {
@@ -10,15 +11,17 @@ const STATUS: GroupStatus = {
   leaseMs: 250,
   voters: [['a', 'b', 'c']],
   nodes: [
-    { id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 },
-    { id: 'b', reachable: false, evidenceMsAgo: null, heardMsAgo: null },
-    { id: 'c', reachable: true, evidenceMsAgo: 3, heardMsAgo: 3 },
+    { id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0, ...NO_DETAILS },
+    { id: 'b', reachable: false, evidenceMsAgo: null, heardMsAgo: null, ...NO_DETAILS },
+    { id: 'c', reachable: true, evidenceMsAgo: 3, heardMsAgo: 3, ...NO_DETAILS },
   ],
   evidenceForMs: 100,
   idle: null,
   membership: null,
   primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  measured: NOTHING_MEASURED,
+  warnings: [],
 }
 
 const measured = (status: Partial<GroupStatus> = {}, more: Partial<GroupMetrics> = {}): GroupMetrics => ({

@@ -6,6 +6,7 @@ import {
   eventSchema,
   groupsSchema,
   healthSchema,
+  historySchema,
   leaderSchema,
   membersSchema,
   readySchema,
@@ -20,6 +21,7 @@ const SCHEMAS = {
   Leader: leaderSchema,
   Members: membersSchema,
   Status: statusSchema,
+  History: historySchema,
   SteppedDown: stepDownSchema,
   Claimed: claimSchema,
   Released: releaseSchema,
@@ -42,6 +44,7 @@ export type Route = {
   /** Whether the route takes `?group=NAME`. */
   readonly takesGroup: boolean
   readonly admin: 'always' | 'unless loopback' | 'never'
+  readonly query?: readonly { readonly name: string; readonly description: string }[]
   readonly headers?: readonly { readonly name: string; readonly description: string }[]
   readonly responses: { readonly [status: string]: RouteResponse }
 }
@@ -83,14 +86,24 @@ const BASE_ROUTES: readonly Route[] = [
   },
   {
     method: 'get',
+    path: '/v1/history',
+    summary: 'terms, gaps between them with their causes, and samples of the measurements of the last hour',
+    takesGroup: true,
+    admin: 'never',
+    responses: { 200: { description: 'the history', schema: 'History' }, ...GROUP_ERRORS },
+  },
+  {
+    method: 'get',
     path: '/v1/events',
     summary: 'events of the group, as server-sent events',
     takesGroup: true,
     admin: 'never',
     headers: [{ name: 'Last-Event-ID', description: 'id of the last event that the client received' }],
+    query: [{ name: 'only', description: '`events`: neither `status` nor `history`' }],
     responses: {
       200: {
-        description: 'a stream; the data of each event is one Event; the first is a snapshot with a Leader',
+        description:
+          'a stream that begins with `snapshot`: a Leader. `status` has a Status, once a second and when the condition of the group changes; `history` has a new or changed entry of `History.terms`; `missed` says that older events were dropped; all others have an Event and an id',
         type: 'text/event-stream',
         schema: 'Event',
       },
@@ -288,14 +301,9 @@ export function openApi(version: string): object {
   }
 }
 
-function describeOperation({ path, summary, takesGroup, admin, headers = [], responses }: Route): object {
+function describeOperation(route: Route): object {
+  const { summary, takesGroup, admin, query = [], headers = [], responses } = route
   const parameters = [
-    ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => ({
-      name,
-      in: 'path',
-      required: true,
-      schema: { type: 'string' },
-    })),
     ...(takesGroup
       ? [
           {
@@ -307,6 +315,7 @@ function describeOperation({ path, summary, takesGroup, admin, headers = [], res
           },
         ]
       : []),
+    ...query.map((each) => ({ ...each, in: 'query', required: false, schema: { type: 'string' } })),
     ...headers.map((header) => ({ ...header, in: 'header', required: false, schema: { type: 'string' } })),
   ]
   const described = Object.entries(responses).map(

@@ -1,12 +1,13 @@
 /** Builds the response bodies about one group of the agent. */
 import type {
+  HistoryResponse,
   LeaderResponse,
   MembersResponse,
   NodeResponse,
   ObservedNodeResponse,
   StatusResponse,
 } from '../client/index.ts'
-import type { ConclaveNode, GroupStatus } from '../node/index.ts'
+import type { ConclaveNode, GroupStatus, NodeStatus } from '../node/index.ts'
 import { describeGroup } from './banner.ts'
 import type { ServedGroup } from './served-group.ts'
 
@@ -42,23 +43,29 @@ function nodeResponses({ leader, voters, nodes }: GroupStatus): readonly NodeRes
 
 /** A node with what it told about itself. */
 function observedNodes(status: GroupStatus): readonly ObservedNodeResponse[] {
-  return nodeResponses(status).map((each) => ({
-    ...each,
-    address: null,
-    role: each.voter ? 'voter' : 'observer',
-    priority: null,
-    version: null,
-    page: null,
-    rttMs: null,
-    hears: null,
-    measured: null,
-  }))
+  const { nodes } = status
+  return nodeResponses(status).map((each, index) => {
+    const { address, role, priority, version, page, rttMs, hears, measured } = nodes[index] as NodeStatus
+    return { ...each, address, role, priority, version, page, rttMs, hears, measured }
+  })
 }
 
-export function statusResponse({ node, monitor, version }: ServedGroup): StatusResponse {
+export function historyResponse({ node, history }: ServedGroup): HistoryResponse {
+  const { role } = node.status()
+  return {
+    group: node.group,
+    self: { id: node.id, role },
+    at: new Date().toISOString(),
+    terms: history.terms(),
+    samples: history.samples(),
+  }
+}
+
+export function statusResponse({ node, monitor, history, version }: ServedGroup): StatusResponse {
   const status = node.status()
   const { leader, mode, voters, nodes, membership, primary } = status
   monitor.observeLeader(leader)
+  history.observe(status)
   const leaderlessMs = monitor.leaderlessMs()
   const leaderSinceMs = monitor.leaderSinceMs()
   const { level, sentence, failureTolerance } = describeGroup({
@@ -83,8 +90,8 @@ export function statusResponse({ node, monitor, version }: ServedGroup): StatusR
     evidenceTtlMs: status.evidenceForMs,
     leaderlessMs,
     lease: node.lease,
-    measured: null,
-    warnings: [],
+    measured: status.measured,
+    warnings: status.warnings,
     nodes: observedNodes(status),
     ...(membership === null
       ? {}

@@ -1,9 +1,13 @@
 /** A group that the agent serves: its node, and what the agent remembers about it. */
 import { randomBytes } from 'node:crypto'
+import type { StatusResponse } from '../client/index.ts'
 import type { ConclaveNode } from '../node/index.ts'
 import { Claims } from './claims.ts'
 import { EventLog } from './event-log.ts'
+import { HistoryRecorder } from './history/recorder.ts'
 import { LeaderMonitor } from './leader-monitor.ts'
+import { leaderResponse, statusResponse } from './responses.ts'
+import { Watchers } from './watchers.ts'
 
 export type ServedGroup = {
   readonly node: Pick<
@@ -13,6 +17,8 @@ export type ServedGroup = {
   readonly events: EventLog
   readonly monitor: LeaderMonitor
   readonly claims: Claims
+  readonly history: HistoryRecorder
+  readonly watchers: Watchers
   /** Version of the agent. */
   readonly version: string
 }
@@ -21,11 +27,31 @@ export type ServedGroup = {
 export function createServedGroup<Node extends ServedGroup['node']>(
   parts: Partial<ServedGroup> & { readonly node: Node },
 ): ServedGroup & { readonly node: Node } {
-  return {
-    events: new EventLog(randomBytes(6).toString('hex')),
+  const { node, events = new EventLog(randomBytes(6).toString('hex')) } = parts
+  const group: ServedGroup & { readonly node: Node } = {
+    events,
     monitor: new LeaderMonitor(() => {}),
     claims: new Claims(),
+    history: new HistoryRecorder({
+      self: node.id,
+      status: () => node.status(),
+      onChange: (term) => group.watchers.sendTerm(term),
+    }),
+    watchers: new Watchers({
+      events,
+      snapshot: () => JSON.stringify(leaderResponse(node, node.status())),
+      status: () => describeStatus(statusResponse(group)),
+    }),
     version: '0',
     ...parts,
   }
+  return group
+}
+
+/** The status for watchers. Its gist changes when the condition of the group does. */
+function describeStatus(status: StatusResponse): { readonly json: string; readonly gist: string } {
+  const { level, leader, self, nodes, warnings } = status
+  const reachable = nodes.map((node) => (node.reachable ? node.id : null))
+  const gist = JSON.stringify([level, leader?.id, leader?.token, self.role, reachable, warnings.length])
+  return { json: JSON.stringify(status), gist }
 }

@@ -1,6 +1,7 @@
 export {
   type AdminOptions,
   claim,
+  getHistory,
   getLeader,
   getMembers,
   getStatus,

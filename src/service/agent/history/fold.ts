@@ -28,7 +28,7 @@ export type ObservedNode = {
   readonly id: Id
   readonly reachable: boolean
   /** Changes when the process of the node is started again. Null while unknown. */
-  readonly run: string | null
+  readonly run?: string | null | undefined
   readonly lastTerm: ReportedEnd | null
 }
 
@@ -226,7 +226,8 @@ function reportedCause(
     const { cause } = node.lastTerm
     return { cause, certainty: cause.kind === 'unknown' ? CERTAINTY.probed : CERTAINTY.reported }
   }
-  if (node.reachable && node.run !== null && term.run !== null && node.run !== term.run) {
+  const run = node.run ?? null
+  if (node.reachable && run !== null && term.run !== null && run !== term.run) {
     const text = `the process of ${leader} ended, and was started again`
     return { cause: { kind: 'crashed', node: leader, text }, certainty: CERTAINTY.reported }
   }
