@@ -11,4 +11,7 @@ export const TOOLS = {
   kubectl: named('kubectl', 'kubernetes-client'),
   buildah: named('buildah', 'buildah'),
   openssl: named('openssl', 'openssl'),
+  tmux: named('tmux', 'tmux'),
+  chromium: named('chromium', 'chromium'),
+  mypy: named('mypy', 'mypy'),
 }

@@ -21,7 +21,17 @@ export type OwnServer = Server & {
 
 export type ServerName = 'postgres' | 'redis' | 'etcd' | 'nats'
 
-export type ToolName = 'python3' | 'go' | 'promtool' | 'systemd-analyze' | 'kubectl' | 'buildah' | 'openssl'
+export type ToolName =
+  | 'python3'
+  | 'go'
+  | 'promtool'
+  | 'systemd-analyze'
+  | 'kubectl'
+  | 'buildah'
+  | 'openssl'
+  | 'tmux'
+  | 'mypy'
+  | 'chromium'
 
 type Answer = {
   readonly url?: string

@@ -5,19 +5,18 @@ afterwards. CLOCK_BOOTTIME does not stand still.
 """
 
 import time
+from functools import partial
 from typing import Callable
 
 
 def _choose() -> Callable[[], float]:
     for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):
-        clock = getattr(time, name, None)
-        if clock is None:
-            continue
         try:
-            time.clock_gettime(clock)
-        except OSError:
+            clock = partial(time.clock_gettime, getattr(time, name))
+            clock()
+        except (AttributeError, OSError):
             continue
-        return lambda: time.clock_gettime(clock)
+        return clock
     return time.monotonic
 
 
