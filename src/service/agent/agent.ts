@@ -3,7 +3,7 @@
  * leads. The agent does nothing with its terms but hold them; other processes claim them over HTTP.
  */
 import { randomBytes } from 'node:crypto'
-import type { AgentEvent } from '../client/index.ts'
+import type { AgentEvent, LocalResponse } from '../client/index.ts'
 import { type ConclaveNode, type JoinOptions, join, type StoreJoinOptions } from '../node/index.ts'
 import type { Address } from '../runtime/index.ts'
 import { createApp } from './app.ts'
@@ -33,6 +33,8 @@ export type Agent = {
   readonly nodes: readonly ConclaveNode[]
   /** Resolves when a node fails and the agent must end. Never resolves after `close`. */
   readonly failed: Promise<Error>
+  /** Under `conclave up`: records what its supervisor says, for the page and for the causes of gaps. */
+  supervise(local: LocalResponse): void
   /** Writes the black box of each node to its data directory, or to `folder` if it has none. Returns the paths. */
   saveTraces(folder: string): Promise<readonly string[]>
   /** Ends all terms, leaves the groups and stops the HTTP server. */
@@ -50,6 +52,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const served: ServedGroup[] = []
   const nodes: ConclaveNode[] = []
   const closing = new AbortController()
+  let local: LocalResponse | null = null
   try {
     // The elections run in worker threads: anyone who can reach the address can send requests, and responding must
     // never delay a renewal.
@@ -62,7 +65,15 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const groups = new Map(served.map((each) => [each.node.group, each]))
     const isLoopback = await isLoopbackHost(http.host)
     const hosts = isLoopback || httpNames.length > 0 ? httpNames : null
-    const app = createApp({ groups, adminToken, isLoopback, hosts, version, closing: closing.signal })
+    const app = createApp({
+      groups,
+      adminToken,
+      isLoopback,
+      hosts,
+      version,
+      local: () => local,
+      closing: closing.signal,
+    })
     const server = await listen(app.fetch, http, limits)
     for (const node of nodes) node.announce({ page: server.url })
     const leading = served.map(({ claims }, index) =>
@@ -90,6 +101,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       url: server.url,
       nodes,
       failed,
+      supervise(response) {
+        local = response
+        for (const { history } of served) history.supervise(response)
+      },
       saveTraces: (folder) =>
         Promise.all(
           nodes.map((node, index) => saveTrace(node, dataFolderOf(options.groups[index]) ?? folder)),

@@ -5,6 +5,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import { type Context, Hono } from 'hono'
+import type { LocalResponse } from '../client/index.ts'
 import { errorResponse } from './admin.ts'
 import { addAdminRoutes } from './admin-routes.ts'
 import { readBody, type WithBody } from './body.ts'
@@ -26,8 +27,8 @@ export type AppOptions = {
   /** Host names that requests may use, in addition to addresses and localhost. Null: any. */
   readonly hosts: readonly string[] | null
   readonly version: string
-  /** Under `conclave up`: the URL of its supervisor, which the page may send requests to. */
-  readonly supervisor?: string | null
+  /** Under `conclave up`: what its supervisor says. The page may send requests to it. */
+  readonly local?: () => LocalResponse | null
   /** Aborted when the agent closes; ends the streams. */
   readonly closing: AbortSignal
 }
@@ -142,7 +143,7 @@ function addMetrics(app: Hono<WithBody>, groups: AppOptions['groups']): void {
 
 /** For programs the leader's id, as Kubernetes' leader-elector sidecar reports it; for browsers the live page. */
 function addPage(app: Hono<WithBody>, withGroup: WithGroup, options: AppOptions): void {
-  const { groups, version, supervisor = null } = options
+  const { groups, version, local = () => null } = options
   const web = loadWebPage()
   const respondAsSidecar = withGroup((c, { node }) =>
     c.json({ name: String(node.status().leader?.id ?? '') }),
@@ -150,9 +151,14 @@ function addPage(app: Hono<WithBody>, withGroup: WithGroup, options: AppOptions)
   app.get('/', (c) => {
     c.header('Vary', 'Accept')
     if (!(c.req.header('Accept') ?? '').includes('text/html')) return respondAsSidecar(c)
-    return web.page(c, supervisor)
+    return web.page(c, local()?.url ?? null)
   })
   app.get('/assets/:name', (c) => web.asset(c, c.req.param('name')))
+  app.get('/v1/local', (c) => {
+    const body = local()
+    const message = 'this agent was not started by conclave up: it has no local supervisor'
+    return body === null ? errorResponse(c, 404, 'NotLocal', message) : c.json(body)
+  })
   app.get('/v1/groups', (c) => c.json({ version, groups: [...groups.keys()] }))
 }
 

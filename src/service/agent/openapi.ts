@@ -8,6 +8,7 @@ import {
   healthSchema,
   historySchema,
   leaderSchema,
+  localSchema,
   membersSchema,
   readySchema,
   releaseSchema,
@@ -22,6 +23,7 @@ const SCHEMAS = {
   Members: membersSchema,
   Status: statusSchema,
   History: historySchema,
+  Local: localSchema,
   SteppedDown: stepDownSchema,
   Claimed: claimSchema,
   Released: releaseSchema,
@@ -109,6 +111,17 @@ const BASE_ROUTES: readonly Route[] = [
       },
       503: error('too many watchers'),
       ...GROUP_ERRORS,
+    },
+  },
+  {
+    method: 'get',
+    path: '/v1/local',
+    summary: 'under `conclave up`: where its supervisor listens, and what it did to each node',
+    takesGroup: false,
+    admin: 'never',
+    responses: {
+      200: { description: 'the supervisor', schema: 'Local' },
+      404: error('the agent was not started by `conclave up`'),
     },
   },
   {

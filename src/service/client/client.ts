@@ -23,9 +23,16 @@ export const getMembers = (options: RequestOptions): Promise<MembersResponse> =>
 
 export type AdminOptions = RequestOptions & { readonly adminToken: string | null }
 
-/** Asks the agent to end its term. Throws RequestRefusedError with status 409 when the agent does not lead. */
-export async function stepDown(options: AdminOptions): Promise<StepDownResponse> {
-  const init = { method: 'POST', headers: adminHeaders(options) }
+/**
+ * Asks the agent to end its term, and with `to` to hand it over to that node. Throws RequestRefusedError with status 409
+ * when the agent does not lead, or cannot hand over to that node.
+ */
+export async function stepDown(
+  options: AdminOptions & { readonly to?: string | null },
+): Promise<StepDownResponse> {
+  const { to = null } = options
+  const body = to === null ? {} : { body: JSON.stringify({ to }) }
+  const init = { method: 'POST', headers: adminHeaders(options), ...body }
   return parseJson(options, await sendRequest(options, '/v1/step-down', init))
 }
 
