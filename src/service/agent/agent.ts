@@ -164,7 +164,10 @@ function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void, versio
     monitor.countView()
     report('view', { leader: view.id[1], view })
   })
-  node.on('warning', ({ what, detail }) => report('warning', { reason: `${what}: ${detail}` }))
+  node.on('warning', ({ what, detail }) => {
+    monitor.countWarning()
+    report('warning', { reason: `${what}: ${detail}` })
+  })
   history.start()
   return group
 }

@@ -128,13 +128,15 @@ function addChecks(app: Hono<WithBody>, withGroup: WithGroup, groups: AppOptions
 function addMetrics(app: Hono<WithBody>, groups: AppOptions['groups']): void {
   app.get('/metrics', (c) => {
     const text = renderMetrics(
-      [...groups.values()].map(({ node, monitor }) => ({
-        group: node.group,
-        id: String(node.id),
-        status: node.status(),
-        terms: monitor.terms,
-        views: monitor.views,
-        alarm: monitor.alarm !== null,
+      [...groups.values()].map((group) => ({
+        group: group.node.group,
+        id: String(group.node.id),
+        status: group.node.status(),
+        terms: group.monitor.terms,
+        views: group.monitor.views,
+        warnings: group.monitor.warnings,
+        alarm: group.monitor.alarm !== null,
+        failureTolerance: statusResponse(group).failureTolerance,
       })),
     )
     return c.body(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })

@@ -10,6 +10,7 @@ export class LeaderMonitor {
   #current: (ObservedLeader & { readonly since: number }) | null = null
   #leaderlessSince: number | null
   #terms = 0
+  #warnings = 0
   #views = 0
   #alarm: string | null = null
 
@@ -37,6 +38,15 @@ export class LeaderMonitor {
 
   countView(): void {
     this.#views += 1
+  }
+
+  /** Number of warnings of this node since the agent started. */
+  get warnings(): number {
+    return this.#warnings
+  }
+
+  countWarning(): void {
+    this.#warnings += 1
   }
 
   leaderlessMs(): number | null {

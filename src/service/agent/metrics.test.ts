@@ -30,7 +30,9 @@ const measured = (status: Partial<GroupStatus> = {}, more: Partial<GroupMetrics>
   status: { ...STATUS, ...status },
   terms: 3,
   views: 0,
+  warnings: 2,
   alarm: false,
+  failureTolerance: 1,
   ...more,
 })
 
@@ -63,6 +65,8 @@ describe('a metric', () => {
     ['conclave_ready', { idle: 'closed' }, 0],
     ['conclave_ready', { idle: 'silent after a restart' }, 0],
     ['conclave_alarm', {}, 0],
+    ['conclave_failures_tolerated', {}, 1],
+    ['conclave_warnings_total', {}, 2],
   ])('%s with %j is %d', (name, status, value) => {
     expect(valuesOf(name, measured(status))).toEqual({ [OWN]: value })
   })
@@ -83,6 +87,49 @@ describe('a metric', () => {
 
   it('shows an alarm', () => {
     expect(valuesOf('conclave_alarm', measured({}, { alarm: true }))).toEqual({ [OWN]: 1 })
+  })
+})
+
+describe('metrics about time', () => {
+  const seen = {
+    windowMs: 60_000,
+    latenessMs: { p50: 1, p99: 20, max: 31 },
+    sigmaMs: 30,
+    delayMs: { p50: 0.5, p99: 2, max: 4 },
+    deltaMs: 10,
+    renewalMarginMs: { min: 40, p50: 60 },
+  }
+
+  it('have one sample per quantile, in seconds', () => {
+    const all = measured({ measured: seen })
+    expect(valuesOf('conclave_scheduling_lateness_seconds', all)).toEqual({
+      [`${OWN},quantile="0.5"`]: 0.001,
+      [`${OWN},quantile="0.99"`]: 0.02,
+      [`${OWN},quantile="1"`]: 0.031,
+    })
+    expect(valuesOf('conclave_message_delay_seconds', all)[`${OWN},quantile="0.99"`]).toBe(0.002)
+    expect(valuesOf('conclave_renewal_margin_seconds', all)).toEqual({
+      [`${OWN},quantile="0"`]: 0.04,
+      [`${OWN},quantile="0.5"`]: 0.06,
+    })
+  })
+
+  it('come with the limits that the protocol assumes', () => {
+    const all = measured({ measured: seen })
+    expect(valuesOf('conclave_sigma_seconds', all)).toEqual({ [OWN]: 0.03 })
+    expect(valuesOf('conclave_delta_seconds', all)).toEqual({ [OWN]: 0.01 })
+  })
+
+  it('show the round trip to each peer that answered', () => {
+    const nodes = STATUS.nodes.map((node) => ({ ...node, rttMs: node.id === 'b' ? null : 4 }))
+    expect(valuesOf('conclave_round_trip_seconds', measured({ nodes }))).toEqual({
+      [`${OWN},peer="c"`]: 0.004,
+    })
+  })
+
+  it('are left out while nothing was measured', () => {
+    const text = renderMetrics([measured()])
+    expect(text).not.toMatch(/lateness|delay|margin|round_trip|sigma|delta/)
   })
 })
 
