@@ -1,4 +1,5 @@
 /** The live page of an agent. */
+// oxlint-disable-next-line import/no-unassigned-import -- the style sheet
 import './style/index.css'
 import { render } from 'preact'
 import { startPage } from './data/store.ts'

@@ -50,12 +50,16 @@ async function readSupervisor(url: string): Promise<void> {
 
 async function stepDown(to: string | null): Promise<void> {
   const leader = status.value?.leader?.id
-  await request('/v1/step-down', { group: group.value, token: token.value }, {
-    method: 'POST',
-    ...(to === null
-      ? {}
-      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ to }) }),
-  })
+  await request(
+    '/v1/step-down',
+    { group: group.value, token: token.value },
+    {
+      method: 'POST',
+      ...(to === null
+        ? {}
+        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ to }) }),
+    },
+  )
   note(to === null ? `${leader} stepped down` : `${leader} handed leadership over to ${to}`)
 }
 

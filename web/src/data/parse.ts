@@ -1,15 +1,5 @@
 /** Reads the answers of an agent into the shapes of the client library. Null: not an answer of an agent. */
-import {
-  type Fields,
-  fieldsOf,
-  idOf,
-  idsOf,
-  instantOf,
-  isFields,
-  listOf,
-  numberOf,
-  textOf,
-} from './read.ts'
+import { type Fields, fieldsOf, idOf, idsOf, instantOf, isFields, listOf, numberOf, textOf } from './read.ts'
 import type {
   AgentEvent,
   Cause,

@@ -20,8 +20,7 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 export const idOf = (value: unknown): string | null =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : null
 
-export const idsOf = (value: unknown): readonly string[] =>
-  listOf(value).flatMap((each) => idOf(each) ?? [])
+export const idsOf = (value: unknown): readonly string[] => listOf(value).flatMap((each) => idOf(each) ?? [])
 
 /** An instant as ISO text; null if it is none. */
 export const instantOf = (value: unknown): string | null =>

@@ -167,7 +167,8 @@ async function readOtherLevels(): Promise<void> {
     }),
   )
   const known = told.filter(([, level]) => level !== null)
-  if (known.length > 0) levels.value = { ...levels.value, ...(Object.fromEntries(known) as Record<string, Level>) }
+  if (known.length > 0)
+    levels.value = { ...levels.value, ...(Object.fromEntries(known) as Record<string, Level>) }
 }
 
 export function startPage(): void {

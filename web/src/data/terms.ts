@@ -23,5 +23,5 @@ export function mergeTerm(known: readonly Term[], told: Term): readonly Term[] {
 /** What lasted when something else began ended then. */
 function closeLast(terms: readonly Term[], until: string): readonly Term[] {
   const last = terms.at(-1)
-  return last === undefined || last.until !== null ? terms : terms.with(-1, { ...last, until })
+  return last === undefined || last.until !== null ? terms : [...terms.slice(0, -1), { ...last, until }]
 }

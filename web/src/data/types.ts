@@ -3,7 +3,6 @@ export type {
   AgentEvent,
   Cause,
   HistoryResponse as History,
-  Id,
   Level,
   LocalResponse as Local,
   Measured,

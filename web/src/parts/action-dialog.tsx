@@ -44,7 +44,11 @@ export function ActionDialog() {
             <button type="button" onClick={close}>
               Cancel
             </button>
-            <button type="submit" class={action.what === 'kill' ? 'primary danger' : 'primary'} disabled={isBusy}>
+            <button
+              type="submit"
+              class={action.what === 'kill' ? 'primary danger' : 'primary'}
+              disabled={isBusy}
+            >
               {describeNow()?.verb}
             </button>
           </div>

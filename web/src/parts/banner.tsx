@@ -13,7 +13,8 @@ function viewNow(): BannerView {
     const rest = `${message.charAt(0).toUpperCase()}${message.slice(1)}.${last} Trying again.`
     return { level: 'lost', word: LEVEL_NAMES.lost, rest }
   }
-  if (status.value === null) return { level: 'connecting', word: LEVEL_NAMES.connecting, rest: 'to the agent' }
+  if (status.value === null)
+    return { level: 'connecting', word: LEVEL_NAMES.connecting, rest: 'to the agent' }
   return bannerOf(status.value)
 }
 
@@ -27,7 +28,11 @@ export function Banner() {
       </p>
       <ol class="ladder" aria-hidden="true">
         {LADDER.map((each) => (
-          <li key={each} class={`level-${each} ${each === level ? 'is-now' : ''}`} title={LEVEL_NAMES[each]} />
+          <li
+            key={each}
+            class={`level-${each} ${each === level ? 'is-now' : ''}`}
+            title={LEVEL_NAMES[each]}
+          />
         ))}
       </ol>
     </div>

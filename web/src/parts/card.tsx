@@ -32,7 +32,13 @@ export type TableToggleProps = {
 /** Every picture is also a table: for screen readers, and to copy numbers from. */
 export function TableToggle({ isTable, of, onToggle }: TableToggleProps) {
   return (
-    <button type="button" class="quiet" aria-pressed={isTable} aria-label={`Show ${of} as a table`} onClick={onToggle}>
+    <button
+      type="button"
+      class="quiet"
+      aria-pressed={isTable}
+      aria-label={`Show ${of} as a table`}
+      onClick={onToggle}
+    >
       Table
     </button>
   )

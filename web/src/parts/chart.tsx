@@ -1,4 +1,5 @@
 /** One small chart, drawn by uPlot in the colours of the theme. */
+// oxlint-disable-next-line import/no-unassigned-import -- the style sheet
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
@@ -16,7 +17,12 @@ function optionsFor(view: ChartView, width: number, height: number, element: Ele
   const style = getComputedStyle(element)
   const colour = (name: string): string => style.getPropertyValue(name).trim()
   const font = `11px ${style.fontFamily}`
-  const axis = { stroke: colour('--quiet'), font, ticks: { show: false }, grid: { stroke: colour('--line'), width: 1 } }
+  const axis = {
+    stroke: colour('--quiet'),
+    font,
+    ticks: { show: false },
+    grid: { stroke: colour('--line'), width: 1 },
+  }
   return {
     width,
     height,
@@ -57,11 +63,10 @@ function dataOf({ times, values, limit }: ChartView): uPlot.AlignedData {
 }
 
 export function Chart({ view }: ChartProps) {
-  const [ref, { width, height }] = useSize<HTMLDivElement>()
+  const [ref, { width, height }] = useSize()
   const plot = useRef<uPlot | null>(null)
   const colours = theme.value
   const limitMs = view.limit?.ms ?? null
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a plot is made again for another size, theme or limit only
   useEffect(() => {
     const element = ref.current
     if (element === null || width === 0 || height === 0) return undefined
@@ -82,5 +87,7 @@ export function Chart({ view }: ChartProps) {
     plot.current?.setData(dataOf(view))
   }, [view])
   const newest = view.newestMs === null ? 'nothing measured' : `newest ${formatMs(view.newestMs)}`
-  return <div class="chart" ref={ref} role="img" aria-label={`${view.title}, ${view.explanation}: ${newest}`} />
+  return (
+    <div class="chart" ref={ref} role="img" aria-label={`${view.title}, ${view.explanation}: ${newest}`} />
+  )
 }

@@ -19,7 +19,12 @@ export function Header() {
       <Observer />
       <div class="tools">
         <TokenButton />
-        <button type="button" class="quiet" aria-label={`Theme: ${THEME_WORDS[theme.value]}`} onClick={nextTheme}>
+        <button
+          type="button"
+          class="quiet"
+          aria-label={`Theme: ${THEME_WORDS[theme.value]}`}
+          onClick={nextTheme}
+        >
           {THEME_WORDS[theme.value]}
         </button>
       </div>

@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 export type Size = { readonly width: number; readonly height: number }
 
 /** The size of an element, and the reference to attach to it. */
-export function useSize<E extends Element>(): readonly [{ current: E | null }, Size] {
-  const ref = useRef<E>(null)
+export function useSize(): readonly [{ current: HTMLDivElement | null }, Size] {
+  const ref = useRef<HTMLDivElement>(null)
   const [size, setSize] = useState<Size>({ width: 0, height: 0 })
   useEffect(() => {
     const element = ref.current

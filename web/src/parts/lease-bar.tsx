@@ -6,7 +6,11 @@ import { useEffect, useRef } from 'preact/hooks'
 import { certainShare, type LeaseView } from '../view/lease.ts'
 import { wantsLittleMotion } from './hooks.ts'
 
-export type LeaseBarProps = { readonly lease: LeaseView; readonly observedAtMs: number; readonly text: string }
+export type LeaseBarProps = {
+  readonly lease: LeaseView
+  readonly observedAtMs: number
+  readonly text: string
+}
 
 const percent = (share: number): string => `${(100 * share).toFixed(2)}%`
 
@@ -29,7 +33,11 @@ export function LeaseBar({ lease, observedAtMs, text }: LeaseBarProps) {
     <div class="lease-bar" role="img" aria-label={text}>
       <div class="lease-observed" style={{ width: percent(lease.observedShare) }} />
       <div class="lease-certain" ref={certain} />
-      <div class="lease-margin" style={{ left: percent(lease.marginShare) }} title="Renewal margin, expected" />
+      <div
+        class="lease-margin"
+        style={{ left: percent(lease.marginShare) }}
+        title="Renewal margin, expected"
+      />
       {lease.measuredShare === null ? null : (
         <div
           class="lease-measured"

@@ -11,7 +11,6 @@ import { LogRow, ROW_PX } from './log-row.tsx'
 export function LogCard() {
   const [filter, setFilter] = useState<LogFilter>({ kind: 'all', words: '' })
   const version = logVersion.value
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the log is one object; its version changes
   const entries = useMemo(() => filterLog(log.entries, filter), [version, filter])
   return (
     <Card
@@ -33,7 +32,9 @@ function FilterTools({ filter, onChange }: FilterToolsProps) {
       <select
         aria-label="Kind of event"
         value={filter.kind}
-        onChange={({ currentTarget }) => onChange({ ...filter, kind: currentTarget.value as LogKind | 'all' })}
+        onChange={({ currentTarget }) =>
+          onChange({ ...filter, kind: currentTarget.value as LogKind | 'all' })
+        }
       >
         <option value="all">all kinds</option>
         {KINDS.map((kind) => (
@@ -54,7 +55,7 @@ function FilterTools({ filter, onChange }: FilterToolsProps) {
 }
 
 function Rows({ entries }: { readonly entries: readonly LogEntry[] }) {
-  const [ref, { height }] = useSize<HTMLDivElement>()
+  const [ref, { height }] = useSize()
   const [top, setTop] = useState(0)
   useKeptPlace(ref, entries)
   const { first, end } = visibleRows(entries.length, { top, height, row: ROW_PX })

@@ -28,14 +28,26 @@ export function MatrixCard({ status }: { readonly status: Status }) {
   )
   return (
     <Card name="matrix" title="Who hears whom" hint="round trip in ms" tools={tools}>
-      {isTable ? <Sentences rows={matrix.rows} /> : <Grid ids={matrix.ids} rows={matrix.rows} canCut={canCut} />}
+      {isTable ? (
+        <Sentences rows={matrix.rows} />
+      ) : (
+        <Grid ids={matrix.ids} rows={matrix.rows} canCut={canCut} />
+      )}
     </Card>
   )
 }
 
 type Rows = readonly (readonly Cell[])[]
 
-function Grid({ ids, rows, canCut }: { readonly ids: readonly string[]; readonly rows: Rows; readonly canCut: boolean }) {
+function Grid({
+  ids,
+  rows,
+  canCut,
+}: {
+  readonly ids: readonly string[]
+  readonly rows: Rows
+  readonly canCut: boolean
+}) {
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls must be reachable by keyboard
     <div class="scroll" tabIndex={0} role="region" aria-label="Matrix of who hears whom">

@@ -11,7 +11,6 @@ export function PartitionDialog() {
   const dialog = useRef<HTMLDialogElement>(null)
   const [sides, setSides] = useState<Sides>([[], []])
   const isOpen = isPartitioning.value
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the proposal is made once, when the dialog opens
   useEffect(() => {
     if (!isOpen) {
       dialog.current?.close()

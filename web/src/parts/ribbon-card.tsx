@@ -22,7 +22,7 @@ export function RibbonCard() {
   const [lengthMs, setLength] = useState<number>(600_000)
   const [isTable, setTable] = useState(false)
   const [selected, setSelected] = useState<string | null>(null)
-  const [ref, { width }] = useSize<HTMLDivElement>()
+  const [ref, { width }] = useSize()
   // A lost connection stops the clock: nothing is known about the time since.
   const atMs = isStale.value ? statusAtMs.value : Math.max(statusAtMs.value, step(clockMs.value))
   const range = rangeOf(terms.value, agentNowMs(atMs), lengthMs)
@@ -40,7 +40,13 @@ export function RibbonCard() {
         {isTable ? (
           <PieceTable pieces={pieces} />
         ) : (
-          <Ribbon pieces={pieces} range={range} width={width} selected={gap?.key ?? null} onSelect={setSelected} />
+          <Ribbon
+            pieces={pieces}
+            range={range}
+            width={width}
+            selected={gap?.key ?? null}
+            onSelect={setSelected}
+          />
         )}
       </div>
       {isTable ? null : <GapLine gap={gap} isNewest={selected === null} />}
@@ -57,7 +63,13 @@ function RangeButtons({ lengthMs, onSelect }: RangeButtonsProps) {
     <fieldset class="ranges">
       <legend class="only-read">Time range</legend>
       {RANGES.map(([label, ms]) => (
-        <button type="button" class="quiet" key={label} aria-pressed={ms === lengthMs} onClick={() => onSelect(ms)}>
+        <button
+          type="button"
+          class="quiet"
+          key={label}
+          aria-pressed={ms === lengthMs}
+          onClick={() => onSelect(ms)}
+        >
           {label}
         </button>
       ))}

@@ -47,9 +47,7 @@ export function Ribbon({ pieces, range, width, selected, onSelect }: RibbonProps
         </pattern>
       </defs>
       <rect class="ribbon-ground" x="0" y={TOP} width={width} height={HEIGHT} rx="4" />
-      {pieces.map((piece) =>
-        piece.isGap ? null : <TermPiece key={piece.key} piece={piece} />,
-      )}
+      {pieces.map((piece) => (piece.isGap ? null : <TermPiece key={piece.key} piece={piece} />))}
       {gaps.map((piece) => (
         <GapPiece key={piece.key} piece={piece} isSelected={piece.key === selected} onSelect={onSelect} />
       ))}

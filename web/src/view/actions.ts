@@ -66,6 +66,7 @@ export function describeAction(action: Action, place: ActionPlace): ActionText {
       }
     case 'step-down':
     case 'black-box':
+    default:
       return describeAdmin(action, place)
   }
 }
@@ -100,7 +101,8 @@ function describeAdmin(action: AdminAction, { agent, group, leader }: ActionPlac
   const to = action.to === null ? '' : ` --to ${quote(action.to)}`
   const successor = action.to === null ? 'Another node takes over.' : `${action.to} takes over.`
   return {
-    title: action.to === null ? `Step ${leader ?? 'the leader'} down` : `Hand leadership over to ${action.to}`,
+    title:
+      action.to === null ? `Step ${leader ?? 'the leader'} down` : `Hand leadership over to ${action.to}`,
     effect: `${leader ?? 'The leader'} ends its term when its work has ended. ${successor}`,
     verb: action.to === null ? 'Step down' : 'Hand over',
     where: IN_SHELL,
@@ -121,6 +123,7 @@ export function localRequest(action: LocalAction): { readonly path: string; read
     case 'restart':
     case 'pause':
     case 'resume':
+    default:
       return { path: `/v1/local/${action.what}`, body: { id: action.id } }
   }
 }

@@ -39,7 +39,7 @@ export function chartsOf(samples: readonly Sample[], status: Status | null): rea
       arePoints: name === 'failoverMs',
     }
   }
-  const margin = status?.leader?.expiresInMs == null ? null : status.lease.marginMs
+  const hasLease = typeof status?.leader?.expiresInMs === 'number'
   return [
     chart('failoverMs', 'Failover', 'how long the group had no leader'),
     chart('rttMs', 'Round trip', 'the slowest reachable node'),
@@ -47,7 +47,7 @@ export function chartsOf(samples: readonly Sample[], status: Status | null): rea
       'renewalMarginMs',
       'Renewal margin',
       'what was left of the lease; only on the leader',
-      margin === null ? null : { label: 'expected', ms: margin },
+      hasLease ? { label: 'expected', ms: status.lease.marginMs } : null,
     ),
     chart(
       'latenessMs',

@@ -41,6 +41,7 @@ function textOf(event: AgentEvent): string {
       return viewText(event)
     case 'warning':
     case 'alarm':
+    default:
       return why ?? ''
   }
 }
