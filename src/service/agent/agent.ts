@@ -60,7 +60,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       // oxlint-disable-next-line no-await-in-loop -- if one fails, the nodes before it are closed
       const node = await join({ isolation: 'worker', maxStallMs: MAX_STALL_MS, ...group })
       nodes.push(node)
-      served.push(serveGroup(node, log, version))
+      served.push(serveGroup(node, log, { version, address: addressOf(group) }))
     }
     const groups = new Map(served.map((each) => [each.node.group, each]))
     const isLoopback = await isLoopbackHost(http.host)
@@ -124,8 +124,19 @@ function dataFolderOf(group: JoinOptions | StoreJoinOptions | undefined): string
   return group !== undefined && 'data' in group ? group.data : undefined
 }
 
+/** Null in a store, and for a port that the system chooses. */
+function addressOf(group: JoinOptions | StoreJoinOptions): string | null {
+  return 'listen' in group && typeof group.listen === 'string' && !group.listen.endsWith(':0')
+    ? group.listen
+    : null
+}
+
 /** Connects a node to its event log, its monitor and the agent's log. */
-function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void, version: string): ServedGroup {
+function serveGroup(
+  node: ConclaveNode,
+  log: (event: AgentEvent) => void,
+  about: Pick<ServedGroup, 'version' | 'address'>,
+): ServedGroup {
   const events = new EventLog(randomBytes(6).toString('hex'))
   const report = (event: AgentEvent['event'], fields: Partial<AgentEvent>): void => {
     const complete: AgentEvent = {
@@ -143,7 +154,7 @@ function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void, versio
     log(complete)
   }
   const monitor = new LeaderMonitor((reason) => report('alarm', { reason }))
-  const group = createServedGroup({ node, events, monitor, version })
+  const group = createServedGroup({ node, events, monitor, ...about })
   const { history } = group
   node.on('elected', ({ token, cause }) => {
     monitor.countTerm()

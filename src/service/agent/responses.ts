@@ -42,11 +42,15 @@ function nodeResponses({ leader, voters, nodes }: GroupStatus): readonly NodeRes
 }
 
 /** A node with what it told about itself. */
-function observedNodes(status: GroupStatus): readonly ObservedNodeResponse[] {
+function observedNodes(
+  status: GroupStatus,
+  self: Pick<ServedGroup, 'node' | 'address'>,
+): readonly ObservedNodeResponse[] {
   const { nodes } = status
   return nodeResponses(status).map((each, index) => {
     const { address, role, priority, version, page, rttMs, hears, measured } = nodes[index] as NodeStatus
-    return { ...each, address, role, priority, version, page, rttMs, hears, measured }
+    const own = each.id === self.node.id ? self.address : null
+    return { ...each, address: own ?? address, role, priority, version, page, rttMs, hears, measured }
   })
 }
 
@@ -61,7 +65,8 @@ export function historyResponse({ node, history }: ServedGroup): HistoryResponse
   }
 }
 
-export function statusResponse({ node, monitor, history, version }: ServedGroup): StatusResponse {
+export function statusResponse(group: ServedGroup): StatusResponse {
+  const { node, monitor, history, version } = group
   const status = node.status()
   const { leader, mode, voters, nodes, membership, primary } = status
   monitor.observeLeader(leader)
@@ -92,7 +97,7 @@ export function statusResponse({ node, monitor, history, version }: ServedGroup)
     lease: node.lease,
     measured: status.measured,
     warnings: status.warnings,
-    nodes: observedNodes(status),
+    nodes: observedNodes(status, group),
     ...(membership === null
       ? {}
       : {

@@ -19,6 +19,8 @@ export type ServedGroup = {
   readonly claims: Claims
   readonly history: HistoryRecorder
   readonly watchers: Watchers
+  /** HOST:PORT on which the node listens. Null in a store, and for a port that the system chose. */
+  readonly address: string | null
   /** Version of the agent. */
   readonly version: string
 }
@@ -42,6 +44,7 @@ export function createServedGroup<Node extends ServedGroup['node']>(
       snapshot: () => JSON.stringify(leaderResponse(node, node.status())),
       status: () => describeStatus(statusResponse(group)),
     }),
+    address: null,
     version: '0',
     ...parts,
   }

@@ -136,6 +136,18 @@ describe('causes', () => {
     expect(textOf(foldAll(leads(5, 'a', 1), nobody(9, change)))).toBe(text)
   })
 
+  it('does not blame the supervisor for what it does later', () => {
+    const supervised = { nodes: { a: 'down' as const }, cut: [] }
+    const before = foldAll(leads(5, 'a', 1), nobody(9, { nodes: LOST }))
+    const later = (at: number): Observation => ({
+      type: 'nodes',
+      at,
+      around: around({ nodes: LOST, supervised }),
+    })
+    expect(foldHistory(before, later(500)).changed).toHaveLength(2)
+    expect(foldHistory(before, later(5000)).changed).toEqual([])
+  })
+
   it('takes the report of a former leader that returns, for its term and for the gap', () => {
     const cause: Cause = { kind: 'late', node: 'a', text: 'a was late by 93 ms (σ is 30 ms)' }
     const lastTerm = { token: 1, cause, endedMsAgo: 3000 }
@@ -203,11 +215,8 @@ describe('causes', () => {
 
   it('knows that the leader kept its term when the same token returns', () => {
     const history = foldAll(leads(5, 'a', 1), nobody(9, { nodes: LOST }), leads(15, 'a', 1))
-    expect(history.entries[2]?.cause).toEqual({
-      kind: 'partitioned',
-      node: 'b',
-      text: 'b did not hear a, which kept its term',
-    })
+    const cause = { kind: 'partitioned', node: 'b', text: 'b did not hear a, which kept its term' }
+    expect([history.entries[1]?.ended, history.entries[2]?.cause]).toEqual([cause, cause])
   })
 
   it('cuts a cause that is too long', () => {

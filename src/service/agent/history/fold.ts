@@ -152,44 +152,50 @@ function foldLeader(
     return { history, changed: [] }
   // A wall clock can be set back; entries never overlap.
   const at = Math.max(givenAt, current.from)
-  const ending = endOf(history, current, leader, at, around)
-  const run = isTerm(current) ? runOf(around, current.leader) : null
-  const closed: Entry = { ...current, until: at, run, ...ending }
+  const closed = isTerm(current) ? closeTerm(history.self, current, at, around) : [{ ...current, until: at }]
+  const [last = current] = closed
   const opened: Entry = {
     number: history.count + 1,
     leader: leader?.id ?? null,
     token: leader?.token ?? null,
     from: at,
     until: null,
-    cause: leader === null ? closed.ended : null,
+    cause: leader === null ? last.ended : null,
     ended: null,
     run: null,
-    certainty: leader === null ? closed.certainty : CERTAINTY.guessed,
-  }
-  return replace(history, [closed], [opened])
-}
-
-/** What the end of an entry says about it. */
-function endOf(
-  history: History,
-  current: Entry,
-  next: Leader | null,
-  at: number,
-  around: Surroundings,
-): Partial<Pick<Entry, 'cause' | 'ended' | 'certainty'>> {
-  if (isTerm(current)) {
-    // The report of this node about its own term may arrive before the change of the leader.
-    if (current.ended !== null) return {}
-    const known = reportedCause({ ...current, until: at }, at, around)
-    if (known !== null) return { ended: shorten(known.cause), certainty: known.certainty }
-    return { ended: guessCause(history.self, current.leader, around), certainty: CERTAINTY.guessed }
+    certainty: leader === null ? last.certainty : CERTAINTY.guessed,
   }
   const before = history.entries.at(-2)
-  const isSameTerm = next !== null && next.id === before?.leader && next.token === before.token
-  if (!isSameTerm || next.token === null) return {}
-  // It never lost its term: only this node did not hear it.
-  const text = `${history.self} did not hear ${next.id}, which kept its term`
-  return { cause: { kind: 'partitioned', node: history.self, text }, certainty: CERTAINTY.supervised }
+  const isSameTerm = leader !== null && leader.id === before?.leader && leader.token === before.token
+  if (isTerm(current) || before === undefined || !isSameTerm || leader.token === null)
+    return replace(history, closed, [opened])
+  // The leader never lost its term: only this node did not hear it.
+  const text = `${history.self} did not hear ${leader.id}, which kept its term`
+  const cause: Cause = { kind: 'partitioned', node: history.self, text }
+  const certainty = CERTAINTY.supervised
+  return replace(
+    history,
+    [
+      { ...before, ended: cause, certainty },
+      { ...last, cause, certainty },
+    ],
+    [opened],
+  )
+}
+
+function closeTerm(
+  self: Id,
+  term: Entry & { readonly leader: Id },
+  at: number,
+  around: Surroundings,
+): readonly Entry[] {
+  const closed = { ...term, until: at, run: runOf(around, term.leader) }
+  // The report of this node about its own term may arrive before the change of the leader.
+  if (term.ended !== null) return [closed]
+  const known = reportedCause(closed, at, around)
+  return known === null
+    ? [{ ...closed, ended: guessCause(self, term.leader, around), certainty: CERTAINTY.guessed }]
+    : [{ ...closed, ended: shorten(known.cause), certainty: known.certainty }]
 }
 
 function guessCause(self: Id, leader: Id, { voters, nodes }: Surroundings): Cause {
@@ -218,7 +224,9 @@ function reportedCause(
   around: Surroundings,
 ): KnownCause | null {
   const { leader } = term
-  const supervised = supervisedCause(leader, around)
+  // What the supervisor does later says nothing about the end of this term.
+  const isRecent = at - (term.until ?? at) < SUPERVISED_MS
+  const supervised = isRecent ? supervisedCause(leader, around) : null
   if (supervised !== null) return { cause: supervised, certainty: CERTAINTY.supervised }
   const node = around.nodes.find(({ id }) => id === leader)
   if (node === undefined) return null
@@ -240,6 +248,8 @@ function isEndOf({ token, endedMsAgo }: ReportedEnd, term: Entry, at: number): b
   return token !== null || Math.abs(at - endedMsAgo - (term.until ?? at)) < LOCAL_TOLERANCE_MS
 }
 
+/** How long after the end of a term the supervisor may say what it did before. */
+const SUPERVISED_MS = 1000
 /** How far the ends of a term may lie apart for two nodes that compare them without a token. */
 const LOCAL_TOLERANCE_MS = 2000
 
