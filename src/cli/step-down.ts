@@ -12,9 +12,11 @@ export function stepDownCommand(): Command {
   return adminCommand(
     'step-down',
     'ask the agent that leads to hand leadership over; exit code 3 if it does not lead',
-  ).action(async (flags: AdminFlags) => {
-    const response = await stepDown(readAdminOptions(flags, TIMEOUT_MS))
-    if (flags.json === true) printJson(response)
-    else print(`${response.steppedDown.id} stepped down${formatToken(response.steppedDown)}`)
-  })
+  )
+    .addHelpText('after', '\nExample:\n  conclave step-down --admin-token-file /etc/conclave/admin-token')
+    .action(async (flags: AdminFlags) => {
+      const response = await stepDown(readAdminOptions(flags, TIMEOUT_MS))
+      if (flags.json === true) printJson(response)
+      else print(`${response.steppedDown.id} stepped down${formatToken(response.steppedDown)}`)
+    })
 }
