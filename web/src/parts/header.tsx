@@ -1,4 +1,5 @@
 /** Which groups there are, whose view this is, and how old the data is. */
+import { proposed } from '../data/act.ts'
 import { clockMs, group, groups, junk, levels, link, selectGroup, status, statusAtMs } from '../data/store.ts'
 import { nextTheme, theme } from '../data/theme.ts'
 import { LEVEL_NAMES } from '../view/banner.ts'
@@ -18,6 +19,9 @@ export function Header() {
       <GroupTabs />
       <Observer />
       <div class="tools">
+        <button type="button" class="quiet" onClick={() => (proposed.value = { what: 'black-box' })}>
+          Black box …
+        </button>
         <TokenButton />
         <button
           type="button"

@@ -4,7 +4,7 @@ import { proposed } from '../data/act.ts'
 import { clockMs, ids, statusAtMs } from '../data/store.ts'
 import type { Status } from '../data/types.ts'
 import { DASH, formatMs } from '../view/format.ts'
-import { leaseOf, leaseText, marginText } from '../view/lease.ts'
+import { leaseOf, leaseText, marginTexts } from '../view/lease.ts'
 import { colourOf } from '../view/nodes.ts'
 import { Card } from './card.tsx'
 import { LeaseBar } from './lease-bar.tsx'
@@ -72,6 +72,7 @@ function Lease({ status }: { readonly status: Status }) {
   if (lease === null) return <p class="lease-text">This protocol has no leases.</p>
   const ageMs = Math.max(0, clockMs.value - statusAtMs.value)
   const text = leaseText(lease)
+  const { expected, measured } = marginTexts(lease)
   return (
     <div class="lease">
       <LeaseBar lease={lease} observedAtMs={statusAtMs.value} text={`Lease: ${text}`} />
@@ -79,7 +80,16 @@ function Lease({ status }: { readonly status: Status }) {
         <span>
           Lease: <b>{text}</b>, {formatMs(ageMs)} ago
         </span>
-        <span class="hint">{marginText(lease)}</span>
+        <span class="hint marks">
+          <i class="mark-margin" aria-hidden="true" />
+          {expected}
+          {measured === null ? null : (
+            <>
+              <i class="mark-measured" aria-hidden="true" />
+              {measured}
+            </>
+          )}
+        </span>
       </p>
     </div>
   )

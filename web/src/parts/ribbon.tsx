@@ -63,7 +63,7 @@ export function Ribbon({ pieces, range, width, selected, onSelect }: RibbonProps
 
 function TermPiece({ piece }: { readonly piece: Piece }) {
   const { x, width, leader, token, title } = piece
-  const long = token === null ? `${leader}` : `${leader} · ${token}`
+  const long = token === null ? `${leader}` : `${leader}, token ${token}`
   const fits = (text: string): boolean => text.length * PX_PER_CHARACTER < width - 8
   const label = fits(long) ? long : fits(`${leader}`) ? leader : null
   return (

@@ -45,8 +45,13 @@ export function leaseText({ observedMs, lengthMs }: LeaseView): string {
   return `${formatMs(observedMs)} left of ${formatMs(lengthMs)}`
 }
 
-export function marginText({ measuredMs, marginMs }: LeaseView): string {
-  return measuredMs === null
-    ? `Renewals leave at least ${formatMs(marginMs)}.`
-    : `Renewals left at least ${formatMs(measuredMs)}; ${formatMs(marginMs)} expected.`
+/** The marks on the bar, in words: what renewals leave of the lease. */
+export function marginTexts({ measuredMs, marginMs }: LeaseView): {
+  readonly expected: string
+  readonly measured: string | null
+} {
+  return {
+    expected: `renewed with at least ${formatMs(marginMs)} left`,
+    measured: measuredMs === null ? null : `least measured ${formatMs(measuredMs)}`,
+  }
 }
