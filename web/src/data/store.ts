@@ -41,6 +41,9 @@ export const clockMs = signal(performance.now())
 export const isStale = computed(() => link.value.state === 'lost')
 export const ids = computed(() => (status.value?.nodes ?? []).map(({ id }) => String(id)))
 
+/** How much later than the data it is. A lost connection stops this clock: nothing is known about the time since. */
+export const sinceDataMs = computed(() => (isStale.value ? 0 : Math.max(0, clockMs.value - statusAtMs.value)))
+
 /** Now, on the clock of the agent. */
 export function agentNowMs(at: number = performance.now()): number {
   const seen = status.value

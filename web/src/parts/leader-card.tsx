@@ -1,7 +1,7 @@
 /** Who leads, since when, under which token, and how much of the lease is left. */
 import { useMemo } from 'preact/hooks'
 import { proposed } from '../data/act.ts'
-import { clockMs, ids, statusAtMs } from '../data/store.ts'
+import { clockMs, ids, sinceDataMs, statusAtMs } from '../data/store.ts'
 import type { Status } from '../data/types.ts'
 import { DASH, formatMs } from '../view/format.ts'
 import { leaseOf, leaseText, marginTexts } from '../view/lease.ts'
@@ -34,11 +34,7 @@ export function LeaderCard({ status }: { readonly status: Status }) {
             </div>
             <div>
               <dt>leads for</dt>
-              <dd>
-                {leaderSince === null
-                  ? DASH
-                  : formatMs(leaderSince.msAgo + Math.max(0, clockMs.value - statusAtMs.value))}
-              </dd>
+              <dd>{leaderSince === null ? DASH : formatMs(leaderSince.msAgo + sinceDataMs.value)}</dd>
             </div>
           </dl>
           <Lease status={status} />
@@ -49,7 +45,7 @@ export function LeaderCard({ status }: { readonly status: Status }) {
 }
 
 function NoLeader({ status: { leaderlessMs } }: { readonly status: Status }) {
-  const forMs = (leaderlessMs ?? 0) + Math.max(0, clockMs.value - statusAtMs.value)
+  const forMs = (leaderlessMs ?? 0) + sinceDataMs.value
   return (
     <>
       <dl class="facts">

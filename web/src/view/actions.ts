@@ -23,7 +23,7 @@ export type ActionText = {
 
 export type ActionPlace = { readonly agent: string; readonly group: string; readonly leader: string | null }
 
-const IN_UP = 'In the terminal of conclave up, after ":"'
+const IN_UP = 'In the terminal of conclave up (press ":" first)'
 const IN_SHELL = 'In a shell'
 
 export const isAdmin = (action: Action): action is AdminAction =>

@@ -47,7 +47,7 @@ export function chartsOf(samples: readonly Sample[], status: Status | null): rea
       'renewalMarginMs',
       'Renewal margin',
       'what was left of the lease; only on the leader',
-      hasLease ? { label: 'expected', ms: status.lease.marginMs } : null,
+      hasLease ? { label: 'min', ms: status.lease.marginMs } : null,
     ),
     chart(
       'latenessMs',
