@@ -7,7 +7,7 @@ import { EventLog } from './event-log.ts'
 import { HistoryRecorder } from './history/recorder.ts'
 import { LeaderMonitor } from './leader-monitor.ts'
 import { leaderResponse, statusResponse } from './responses.ts'
-import { Watchers } from './watchers.ts'
+import { type WatchedGroup, Watchers } from './watchers.ts'
 
 export type ServedGroup = {
   readonly node: Pick<
@@ -52,9 +52,14 @@ export function createServedGroup<Node extends ServedGroup['node']>(
 }
 
 /** The status for watchers. Its gist changes when the condition of the group does. */
-function describeStatus(status: StatusResponse): { readonly json: string; readonly gist: string } {
+function describeStatus(status: StatusResponse): ReturnType<WatchedGroup['status']> {
   const { level, leader, self, nodes, warnings } = status
   const reachable = nodes.map((node) => (node.reachable ? node.id : null))
   const gist = JSON.stringify([level, leader?.id, leader?.token, self.role, reachable, warnings.length])
-  return { json: JSON.stringify(status), gist }
+  return { gist, json: () => JSON.stringify(status, roundNumbers) }
+}
+
+/** Three decimals of a millisecond are enough, and shorten what every watcher receives. */
+function roundNumbers(_key: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) ? Math.round(value * 1000) / 1000 : value
 }

@@ -34,7 +34,7 @@ function lab() {
     snapshot: () => '{}',
     status: () => {
       state.statuses += 1
-      return { json: JSON.stringify({ gist: state.gist }), gist: state.gist }
+      return { gist: state.gist, json: () => JSON.stringify({ gist: state.gist }) }
     },
   })
   const watch = (options: Partial<WatchOptions> = {}) => {

@@ -28,8 +28,8 @@ export type WatchedGroup = {
   readonly events: EventLog
   /** Sent first: JSON. */
   snapshot(): string
-  /** JSON, and a text that differs exactly when watchers should learn of the change at once. */
-  status(): { readonly json: string; readonly gist: string }
+  /** A text that differs exactly when watchers should learn of the change at once, and the status as JSON. */
+  status(): { readonly gist: string; json(): string }
 }
 
 type Watcher = {
@@ -70,7 +70,7 @@ export class Watchers {
         watcher = { controller, eventsOnly, position, terms: new Map(), sentAt: performance.now() }
         this.#watchers.add(watcher)
         controller.enqueue(encodeFrame('snapshot', this.#group.snapshot()))
-        if (!eventsOnly) controller.enqueue(encodeFrame('status', this.#group.status().json))
+        if (!eventsOnly) controller.enqueue(encodeFrame('status', this.#group.status().json()))
         this.#start()
       },
       pull: () => {
@@ -109,12 +109,13 @@ export class Watchers {
       if (watcher.eventsOnly && now - watcher.sentAt >= KEEP_ALIVE_MS) this.#enqueue(watcher, KEEP_ALIVE, now)
     const isWatched = [...this.#watchers].some(({ eventsOnly }) => !eventsOnly)
     if (!isWatched) return
-    const { json, gist } = this.#group.status()
+    const status = this.#group.status()
+    const { gist } = status
     if (gist === this.#lastGist && now - this.#lastStatusAt < STATUS_INTERVAL_MS - COMPARE_INTERVAL_MS / 2)
       return
     this.#lastGist = gist
     this.#lastStatusAt = now
-    const frame = encodeFrame('status', json)
+    const frame = encodeFrame('status', status.json())
     for (const watcher of this.#watchers) if (!watcher.eventsOnly) this.#enqueue(watcher, frame, now)
   }
 
