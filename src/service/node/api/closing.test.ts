@@ -25,6 +25,7 @@ const UNCLOSABLE: ElectionBackend = {
   async stepDown() {},
   injectFaults() {},
   announce() {},
+  explain: () => null,
   async *trace() {},
   async close() {
     throw new Error('the disk is gone')

@@ -312,7 +312,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
         this.#emitLater('elected', { token, cause })
         break
       case 'demoted':
-        this.#endTerm(token, lossFrom(cause))
+        this.#endTerm(token, lossFrom(cause, event))
         break
       case 'yield': {
         const { term } = this.#terms
@@ -337,8 +337,11 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   }
 
   #endTerm(token: number | null, loss: Loss): void {
-    const { reason, detail } = this.#terms.handleDemoted(token, loss)
-    this.#emitLater('revoked', { token, reason, detail, cause: causeOf(this.id, reason, detail) })
+    const exact = this.#terms.handleDemoted(token, loss)
+    const { reason, detail } = exact
+    const why = causeOf(this.id, exact)
+    queueMicrotask(() => this.#backend?.announce({ ended: { token, cause: why } }))
+    this.#emitLater('revoked', { token, reason, detail, cause: why })
   }
 
   #mismatch({ peer, field, ours, theirs }: Output): void {

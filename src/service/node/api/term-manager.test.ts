@@ -38,6 +38,7 @@ function lab() {
     },
     injectFaults() {},
     announce() {},
+    explain: () => null,
     async *trace() {},
     async close() {},
   }
