@@ -46,6 +46,7 @@ type Told = { readonly about: About; readonly at: Micros }
 /** What a peer told about a group. */
 export type PeerReport = {
   readonly group: OwnGroup | null
+  readonly run: string | null
   readonly version: string | null
   readonly page: string | null
   readonly hears: { readonly [id: string]: Hearing } | null
@@ -87,6 +88,10 @@ export class Abouts {
 
   get page(): string | null {
     return this.#page
+  }
+
+  get run(): string {
+    return this.#name.run
   }
 
   get version(): string | null {
@@ -143,6 +148,7 @@ export class Abouts {
     ])
     return {
       group: groupIn(about, groupDigest(group), agoMs),
+      run: about.run,
       version: about.version,
       page: about.page,
       hears: hears === undefined ? null : Object.fromEntries(hears),

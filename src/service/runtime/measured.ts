@@ -48,6 +48,8 @@ export type NodeDetails = {
   readonly address: string | null
   readonly role: NodeRole
   readonly priority: number | null
+  /** Names the run of its process: another value after a restart. */
+  readonly run: string | null
   /** The version of Conclave that it runs. */
   readonly version: string | null
   /** The URL of its agent's page. */
@@ -70,6 +72,7 @@ export const NO_DETAILS: NodeDetails = {
   address: null,
   role: 'voter',
   priority: null,
+  run: null,
   version: null,
   page: null,
   rttMs: null,

@@ -121,9 +121,9 @@ export class GroupObserver {
 
   #ownDetails(now: Micros): NodeDetails {
     const { role, priority, measured, last } = this.#own(now)
-    const { version, page } = this.#endpoint.abouts
+    const { run, version, page } = this.#endpoint.abouts
     const hears = this.#endpoint.abouts.hearing(now)
-    return { ...NO_DETAILS, role, priority, version, page, hears, measured, lastTerm: last }
+    return { ...NO_DETAILS, role, priority, run, version, page, hears, measured, lastTerm: last }
   }
 
   #detailsOf(id: NodeId, now: Micros): NodeDetails {
@@ -132,6 +132,7 @@ export class GroupObserver {
       address: this.#endpoint.addressOf(id),
       role: report?.group?.role ?? this.#roleOf(id),
       priority: report?.group?.priority ?? null,
+      run: report?.run ?? null,
       version: report?.version ?? null,
       page: report?.page ?? null,
       rttMs: this.#endpoint.measures.rttTo(id),

@@ -178,9 +178,9 @@ class ElectionInWorker implements ElectionBackend {
   lease(): Lease {
     const now = monotonicNow()
     const { lease, reason } = this.#state === 'running' ? this.#shared.standing() : NOTHING_HELD
-    // A message with the reason may have arrived: that the term is over, or that the next one has begun.
-    if (this.#reportedTerm !== null && lease?.token !== this.#reportedTerm.token) this.#channel.drain()
     if (lease === null) {
+      // A message with the reason may have arrived.
+      if (this.#reportedTerm !== null) this.#channel.drain()
       return { until: null, now, token: null, reason }
     }
     if (this.#sleep.hasSlept(lease.wallAhead, wallAheadAtMost(now)))
