@@ -49,13 +49,20 @@ function startAgent(folder, index, port, udp, http) {
     place === index ? [] : ['--peer', `n${place}=127.0.0.1:${other}`],
   )
   const words = [
-    ...['agent', '--group', 'watched', '--id', `n${index}`, '--listen', `127.0.0.1:${port}`, ...peers],
-    ...['--key-file', join(folder, 'key'), '--data', join(folder, `n${index}`), '--http', http],
-    // The processes share the CPUs of one machine.
-    ...['--option', 'sigmaMs=60'],
+    'agent',
+    '--group',
+    'watched',
+    '--id',
+    `n${index}`,
+    '--listen',
+    `127.0.0.1:${port}`,
+    ...peers,
   ]
+  const more = ['--key-file', join(folder, 'key'), '--data', join(folder, `n${index}`), '--http', http]
+  // The processes share the CPUs of one machine.
+  const slack = ['--option', 'sigmaMs=60']
   const conclave = fileURLToPath(new URL('../bin/conclave', import.meta.url))
-  return spawn(process.execPath, [conclave, ...words], { stdio: 'ignore' })
+  return spawn(process.execPath, [conclave, ...words, ...more, ...slack], { stdio: 'ignore' })
 }
 
 async function untilLed(agent) {

@@ -58,7 +58,7 @@ export function createApp(options: AppOptions): Hono<WithBody> {
     return group instanceof Response ? group : respond(c, group)
   }
   addStatusRoutes(app, withGroup, version)
-  addAdminRoutes(app, withGroup, options.adminToken)
+  addAdminRoutes(app, withGroup, options)
   addStreamRoutes(app, withGroup, options)
   addChecks(app, withGroup, groups)
   addMetrics(app, groups)

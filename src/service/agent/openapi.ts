@@ -148,12 +148,13 @@ const BASE_ROUTES: readonly Route[] = [
   {
     method: 'post',
     path: '/v1/step-down',
-    summary: 'ends the term of this agent and lets another node lead',
+    summary:
+      'ends the term of this agent and lets another node lead; with `{"to": ID}` hands it over to that node',
     takesGroup: true,
     admin: 'always',
     responses: {
       200: { description: 'the term has ended', schema: 'SteppedDown' },
-      409: error('the agent does not lead'),
+      409: error('the agent does not lead, or cannot hand over to that node; the message says why'),
       413: error('the body is too large'),
       503: error('a claim still holds the term after 10 s'),
       ...GROUP_ERRORS,

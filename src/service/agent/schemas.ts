@@ -239,7 +239,7 @@ export const localSchema = z.strictObject({
     .array(z.tuple([z.string(), z.string()]))
     .describe('links that are cut, each as the node that does not hear and the node that it does not hear'),
 })
-export const stepDownBodySchema = z.strictObject({ to: z.string().min(1).max(200) })
+export const stepDownBodySchema = z.strictObject({ to: z.string().min(1).max(200).optional() })
 export const stepDownSchema = z.strictObject({
   group,
   steppedDown: z.strictObject({ id, token }),

@@ -1,5 +1,6 @@
 /** A group that the agent serves: its node, and what the agent remembers about it. */
 import { randomBytes } from 'node:crypto'
+import type { NodeId } from '../../core/index.ts'
 import type { StatusResponse } from '../client/index.ts'
 import type { ConclaveNode } from '../node/index.ts'
 import { Claims } from './claims.ts'
@@ -10,10 +11,9 @@ import { leaderResponse, statusResponse } from './responses.ts'
 import { type WatchedGroup, Watchers } from './watchers.ts'
 
 export type ServedGroup = {
-  readonly node: Pick<
-    ConclaveNode,
-    'group' | 'id' | 'lease' | 'status' | 'stepDown' | 'removeVoter' | 'trace'
-  >
+  readonly node: Pick<ConclaveNode, 'group' | 'id' | 'lease' | 'status' | 'removeVoter' | 'trace'> & {
+    stepDown(options?: { readonly signal?: AbortSignal; readonly to?: NodeId }): Promise<boolean>
+  }
   readonly events: EventLog
   readonly monitor: LeaderMonitor
   readonly claims: Claims
