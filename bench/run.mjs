@@ -1,4 +1,4 @@
-// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]|recovery|http [SECONDS] [SIGMA_MS]]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]|recovery|http [SECONDS] [SIGMA_MS]|watchers [SECONDS] [WATCHERS]]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
@@ -20,6 +20,7 @@ import { printRecovery } from './recovery.mjs'
 import { measureSim, simGroups } from './sim.mjs'
 import { printStores } from './stores.mjs'
 import { printViews } from './views.mjs'
+import { printWatchers } from './watchers.mjs'
 
 const ROUNDS = 3
 const MEASURE = { sim: measureSim, explore: measureExplore, epochs: measureEpochs }
@@ -66,6 +67,8 @@ else {
   if (room === undefined || room === 'failover') await printFailover(Number(words[0] ?? 20))
   if (room === undefined || room === 'stores') await printStores(Number(words[0] ?? 10))
   if (room === undefined || room === 'idle') await printIdle(Number(words[0] ?? 20))
+  if (room === undefined || room === 'watchers')
+    await printWatchers(Number(words[0] ?? 20), Number(words[1] ?? 1000))
   if (room === undefined || room === 'views') await printViews(Number(words[0] ?? 10))
   if (room === undefined || room === 'recovery') await printRecovery()
   if (room === undefined || room === 'http')

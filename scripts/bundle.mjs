@@ -43,7 +43,8 @@ const ownUrls = {
       const module = relative(SOURCES, path).split(sep).join('/').replace(/\.ts$/, '')
       const contents = text
         .replaceAll(/new URL\('([^']+)', import\.meta\.url\)/g, (_, file) => {
-          const target = posix.relative('dist', posix.join('dist', posix.dirname(module), file))
+          const found = posix.relative('dist', posix.join('dist', posix.dirname(module), file))
+          const target = file.endsWith('/') ? `${found}/` : found
           const script = SCRIPTS.includes(target.replace(/\.js$/, '')) ? 'bundle/' : ''
           return `new URL('${script}${target}', ${FOLDER})`
         })

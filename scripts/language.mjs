@@ -157,7 +157,7 @@ function filesIn(paths) {
     cwd: root,
     encoding: 'utf8',
   })
-  const listed = list.split('\n').filter((file) => /\.(?:ts|mjs|js|md)$/.test(file) && file !== OWN)
+  const listed = list.split('\n').filter((file) => /\.(?:tsx?|mjs|js|md)$/.test(file) && file !== OWN)
   // A file that is deleted but not yet committed is listed too.
   return [...paths.filter(isFile), ...listed.filter(isFile)]
 }

@@ -144,4 +144,26 @@ config.overrides = Object.entries(ROOMS).map(([room, allowed]) => {
     },
   }
 })
+/** The live page runs in browsers. Of this package it imports the client only: types, and the parser of event streams. */
+config.overrides.push({
+  files: ['web/src/**/*.{ts,tsx}'],
+  excludeFiles: ['**/*.test.ts'],
+  plugins: [...config.plugins, 'jsx-a11y'],
+  rules: {
+    'no-restricted-imports': [
+      'error',
+      {
+        patterns: [
+          {
+            group: Object.keys(ROOMS)
+              .filter((room) => room !== 'service/client')
+              .map((room) => `**/src/${room}/**`),
+            message: 'the page may import from src/service/client only: see scripts/lint-rooms.mjs',
+          },
+          { group: ['node:*'], message: 'the page runs in browsers' },
+        ],
+      },
+    ],
+  },
+})
 writeFileSync(file, `${JSON.stringify(config, null, 2)}\n`)

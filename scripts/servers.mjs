@@ -4,10 +4,12 @@
 //   node scripts/servers.mjs --serve            for tests: starts servers on HTTP requests from loopback, prints its own
 //                                               address, and stops everything when its standard input ends
 //
-// A missing server is installed from Debian's packages if this process is root; otherwise the reason is printed.
+// Tests also ask for programs that are not servers, such as compilers. A missing program is installed from Debian's
+// packages if this process is root; otherwise the reason is printed.
 import { createServer } from 'node:http'
 import { startServer, whyMissing } from './servers/keeper.mjs'
 import { RECIPES } from './servers/recipes.mjs'
+import { TOOLS } from './servers/tools.mjs'
 
 const shared = new Map()
 const own = new Map()
@@ -16,8 +18,8 @@ let isEnding = false
 
 /** One installation at a time: the package manager has one lock. */
 let installing = Promise.resolve()
-function missing(name) {
-  const why = installing.then(() => whyMissing(name))
+function missing(recipe) {
+  const why = installing.then(() => whyMissing(recipe))
   installing = why
   return why
 }
@@ -29,7 +31,7 @@ function tracked(promise) {
 }
 
 async function obtain(name, more) {
-  const why = await missing(name)
+  const why = await missing(RECIPES[name])
   return why === null ? { server: await tracked(startServer(name, more)) } : { missing: why }
 }
 
@@ -45,6 +47,10 @@ async function endAll() {
 async function answer(request) {
   const [, what, key, action] = request.url.split('/')
   if (isEnding) throw new Error('everything is being ended')
+  if (what === 'tool' && key in TOOLS) {
+    const why = await missing(TOOLS[key])
+    return why === null ? { program: TOOLS[key].program() } : { missing: why }
+  }
   if (what === 'shared' && key in RECIPES) {
     if (!shared.has(key)) shared.set(key, obtain(key, []))
     const { server, missing: why } = await shared.get(key)

@@ -37,9 +37,8 @@ function wrapped(command, owner) {
   return ['setpriv', ...asOwner.map(String), '--pdeathsig', 'KILL', '--', ...command]
 }
 
-/** Why the server cannot be started; null if it can. */
-export function whyMissing(name) {
-  const recipe = RECIPES[name]
+/** Why the program of a server or a tool cannot be used; null if it can. */
+export function whyMissing(recipe) {
   if (recipe.program() !== null) return null
   const problem = install(recipe.package)
   if (problem !== null) return problem

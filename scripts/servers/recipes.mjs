@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path'
 const USER = 'conclave'
 const PASSWORD = 'a password for tests'
 
-function onPath(name) {
+export function onPath(name) {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/sbin']
   const found = folders.map((folder) => join(folder, name)).find((file) => existsSync(file))
   return found ?? null

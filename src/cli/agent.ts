@@ -65,6 +65,7 @@ async function agent(flags: AgentFlags): Promise<number> {
   statusTimer.unref()
   process.on('SIGUSR2', () => void saveTraces(running, log))
   supervisor?.injectInto(running.nodes)
+  supervisor?.onLocal((local) => running.supervise(local))
   log('started', { http: running.url })
   void systemd.ready(statusText(), () => running.nodes.every((node) => !node.isClosed))
   const cause = await Promise.race([stopped, running.failed])

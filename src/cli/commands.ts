@@ -49,7 +49,9 @@ Examples:
   conclave agent --config conclave.yaml
   conclave sim examples/first-election.json --transcript
   conclave sim --protocol bully --nodes 5 --seeds 1..1000
-  conclave explore --protocol bully --nodes 3 --option repaired=false`,
+  conclave explore --protocol bully --nodes 3 --option repaired=false
+
+Set the environment variable CONCLAVE_DEBUG to any value to print the stack of an error. Set NO_COLOR to print no colours.`,
     )
   const commands = await Promise.all(names.map((name) => (COMMANDS[name] as Loader)()))
   for (const command of [root, ...commands, ...commands.flatMap((each) => each.commands)]) {

@@ -30,6 +30,24 @@ describe('conclave draw', () => {
     expect(readFileSync(out, 'utf8')).toBe(stdout)
   })
 
+  it('shows the messages of a real run, and clips no label', async () => {
+    const file = join(folder, 'real.ndjson')
+    writeFileSync(file, realRun())
+    const { code, stdout } = await conclave('draw', file)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/<title>Election\(.*\) from n1 to n2, sent at 1 ms, arrives at 3 ms/)
+    expect(stdout).not.toContain('Heartbeat')
+    const all = (await conclave('draw', file, '--all')).stdout
+    expect(all).toMatch(/<title>Election\(.*\) and Heartbeat\(.*\) from n1 to n2/)
+    const width = Number(/viewBox="0 0 (\d+)/.exec(stdout)?.[1])
+    const labels = [
+      ...stdout.matchAll(/class="label[^"]*" x="([\d.]+)"[^>]*text-anchor="start"[^>]*>([^<]*)</g),
+    ]
+    expect(labels.some(([, , text = '']) => text.startsWith('join(group '))).toBe(true)
+    for (const [, x, text = ''] of labels)
+      expect(Number(x) + text.replaceAll('&quot;', '"').length * 6.8).toBeLessThan(width)
+  })
+
   it('draws a time range with all messages and a title', async () => {
     const part = ['--from', '1000', '--to', '1153', '--all', '--title', 'Failover & more']
     const { code, stdout } = await conclave('draw', trace, ...part)
@@ -72,3 +90,67 @@ describe('conclave draw', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 })
+
+/** Two nodes of a group, as real processes record them: messages are parts of a bundle in a datagram. */
+function realRun(): string {
+  const common = { sent: [], cutAfter: null, view: null, message: null }
+  const beacon = { candidate: true, low: 0, priority: 0, incumbent: false, heard: true, lease: null }
+  const election = { kind: 'Election', epoch: 1, renew: false, beacon }
+  const part = (group: string, body: PlainObject): PlainObject => ({ group, config: 1, body })
+  const body = {
+    kind: 'datagram',
+    number: 1,
+    body: {
+      kind: 'bundle',
+      parts: [
+        part('g', { kind: 'Heartbeat', beacon }),
+        part('g', election),
+        part('another', { kind: 'Release' }),
+      ],
+    },
+  }
+  const join = { do: 'join', group: 'g', spec: { protocol: 'local-leader', nodes: ['n1', 'n2'] } }
+  const records = [
+    { trace: 1, protocol: 'local-leader', nodes: ['n1', 'n2'], options: {}, seed: 0, hosted: 'g' },
+    ...['n1', 'n2'].map((node) => ({
+      type: 'start',
+      at: 0,
+      node,
+      now: 0,
+      effects: [],
+      ...common,
+      stable: null,
+      settledOn: null,
+    })),
+    ...['n1', 'n2'].map((node) => ({
+      type: 'step',
+      at: 500,
+      node,
+      now: 500,
+      input: { type: 'command', command: join },
+      effects: [],
+      ...common,
+    })),
+    {
+      type: 'step',
+      at: 1000,
+      node: 'n1',
+      now: 1000,
+      input: { type: 'timer', name: 'bundle/tick' },
+      effects: [{ type: 'send', to: 'n2', body }],
+      ...common,
+      sent: [7],
+    },
+    {
+      type: 'step',
+      at: 3000,
+      node: 'n2',
+      now: 3000,
+      input: { type: 'message', from: 'n1', body, receipt: null },
+      effects: [],
+      ...common,
+      message: 7,
+    },
+  ]
+  return `${records.map((record) => JSON.stringify(record)).join('\n')}\n`
+}

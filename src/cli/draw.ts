@@ -1,6 +1,7 @@
 /** `conclave draw`: draws a recorded trace as SVG. */
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { asRecorded } from '../workbench/forensics/replay.ts'
 import { drawTrace } from '../workbench/trace/index.ts'
 import { UsageError } from './errors.ts'
 import { readTraceFile } from './input-files.ts'
@@ -59,10 +60,10 @@ async function run(file: string, flags: DrawFlags): Promise<void> {
   }
   const trace = readTraceFile(file)
   const { lookup } = await loadProtocols(flags.load)
-  const { kinds, kindOf } = findProtocol(lookup, trace.header.protocol)
+  const { kinds, carried } = asRecorded(findProtocol(lookup, trace.header.protocol), trace.header)
   const svg = drawTrace(trace, {
     kinds,
-    kindOf,
+    carried,
     all: flags.all === true,
     fromMs,
     toMs,

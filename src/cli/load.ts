@@ -5,6 +5,7 @@ import { loadProtocol } from '../service/config/load-protocol.ts'
 import { InvalidOptionsError } from '../service/config/problems.ts'
 import type { Lookup } from '../workbench/sim/index.ts'
 import type { Goal, Spec } from '../workbench/specs/index.ts'
+import { messageWithPlace, placeOf, placeOfSyntaxError } from './error-place.ts'
 import { UsageError } from './errors.ts'
 
 /** The exports of a module given with `--load`. `specs` and `goals` replace the ones that the protocol names. */
@@ -37,10 +38,11 @@ async function importModule(file: string): Promise<ProtocolModule> {
     return await loadProtocol(file)
   } catch (error) {
     const problem = error instanceof InvalidOptionsError ? error.problems[0]?.message : null
-    throw new UsageError(
-      `--load ${problem ?? `${file}: ${(error as Error).message.split('\n')[0]}`}`,
-      '--load',
-    )
+    const thrown = error as Error
+    const place = error instanceof SyntaxError ? placeOfSyntaxError(file) : placeOf(thrown)
+    const text =
+      place === null ? `${file}: ${thrown.message.split('\n')[0]}` : messageWithPlace(thrown, place)
+    throw new UsageError(`--load ${problem ?? text}`, '--load')
   }
 }
 

@@ -7,6 +7,7 @@
 import { CommanderError } from 'commander'
 import { createProgram, isCommand } from './commands.ts'
 import { exitCodeOf } from './error-catalogue.ts'
+import { messageWithPlace } from './error-place.ts'
 import { EXIT } from './errors.ts'
 import { printJson, printNote } from './output.ts'
 
@@ -46,10 +47,12 @@ function describeError(error: unknown, commandName: string): Problem | null {
   }
   const refused =
     name === 'RequestRefusedError' && !REFUSED.includes(kind ?? '') ? EXIT_BY_STATUS[status ?? 0] : undefined
+  // An error without a code is a bug: of this package, or of a protocol of the user's own.
+  const isUnexpected = error instanceof Error && code === undefined && refused === undefined
   return {
     code: refused ?? exitCodeOf(code),
     name: name === 'RequestRefusedError' ? (kind ?? name) : name,
-    message,
+    message: isUnexpected ? messageWithPlace(error) : message,
     field: field ?? null,
   }
 }

@@ -43,6 +43,15 @@ export function recoverCommand(): Command {
     )
     .option('--dry-run', 'print the changes without making them')
     .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  conclave recover /var/lib/conclave/billing --id a --dry-run
+  conclave recover /var/lib/conclave/billing --id a --voters a,b,c --all-stopped
+
+See docs/how-to/recover-stable-data.md.`,
+    )
     .action(async (folder: string, flags: RecoverFlags) => {
       process.exitCode = await recover(folder, flags)
     })

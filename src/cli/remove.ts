@@ -10,6 +10,7 @@ export function removeCommand(): Command {
     'remove a node from the group after its process is gone for good; its id cannot be used again',
   )
     .argument('<id>', 'id of the node')
+    .addHelpText('after', '\nExample:\n  conclave remove c --admin-token-file /etc/conclave/admin-token')
     .action(async (id: string, flags: AdminFlags) => {
       const response = await removeNode({ ...readAdminOptions(flags), id })
       if (flags.json === true) printJson(response)

@@ -4,7 +4,7 @@ import type { Definition } from '../core/index.ts'
 import { count } from '../core/text.ts'
 import { type TraceFile } from '../workbench/forensics/index.ts'
 import { asRecorded } from '../workbench/forensics/replay.ts'
-import { diffTraces, replay, type Trace, transcriptLine } from '../workbench/trace/index.ts'
+import { diffTraces, replay, type Trace, Transcript } from '../workbench/trace/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { readTraceFile } from './input-files.ts'
 import { findProtocol, loadProtocols } from './load.ts'
@@ -86,9 +86,10 @@ async function run(files: readonly string[], flags: ReplayFlags): Promise<number
   return difference === null ? EXIT.ok : EXIT.failure
 }
 
-function printTranscript({ records }: Trace, { kinds }: Definition, all: boolean): void {
+function printTranscript({ header, records }: Trace, definition: Definition, all: boolean): void {
+  const transcript = new Transcript({ ...asRecorded(definition, header), all })
   for (const record of records) {
-    const line = transcriptLine(record, { kinds, all })
+    const line = transcript.line(record)
     if (line !== null) print(line)
   }
   print('')

@@ -18,17 +18,19 @@ export function statusCommand(): Command {
   return requestCommand(
     'status',
     'show the condition of a group in one sentence and a table; exit code 3 if it has no leader',
-  ).action(async (flags: RequestFlags) => {
-    const status = await getStatus(readRequestOptions(flags))
-    process.exitCode = status.leader === null ? EXIT.noLeader : EXIT.ok
-    if (flags.json === true) {
-      printJson(status)
-      return
-    }
-    print(paint(COLOURS[status.level] ?? 'red', status.banner))
-    print('')
-    print(formatNodes(status.nodes))
-    print('')
-    print(`as seen by ${status.self.id} (${status.self.role}) at ${status.at}`)
-  })
+  )
+    .addHelpText('after', '\nExample:\n  conclave status --agent http://10.0.0.1:7480 --json')
+    .action(async (flags: RequestFlags) => {
+      const status = await getStatus(readRequestOptions(flags))
+      process.exitCode = status.leader === null ? EXIT.noLeader : EXIT.ok
+      if (flags.json === true) {
+        printJson(status)
+        return
+      }
+      print(paint(COLOURS[status.level] ?? 'red', status.banner))
+      print('')
+      print(formatNodes(status.nodes))
+      print('')
+      print(`as seen by ${status.self.id} (${status.self.role}) at ${status.at}`)
+    })
 }

@@ -12,9 +12,17 @@ export function stepDownCommand(): Command {
   return adminCommand(
     'step-down',
     'ask the agent that leads to hand leadership over; exit code 3 if it does not lead',
-  ).action(async (flags: AdminFlags) => {
-    const response = await stepDown(readAdminOptions(flags, TIMEOUT_MS))
-    if (flags.json === true) printJson(response)
-    else print(`${response.steppedDown.id} stepped down${formatToken(response.steppedDown)}`)
-  })
+  )
+    .option('--to <id>', 'hand leadership over to this node')
+    .addHelpText(
+      'after',
+      '\nExample:\n  conclave step-down --to n2 --admin-token-file /etc/conclave/admin-token',
+    )
+    .action(async (flags: AdminFlags & { readonly to?: string }) => {
+      const { to = null } = flags
+      const response = await stepDown({ ...readAdminOptions(flags, TIMEOUT_MS), to })
+      const successor = to === null ? '' : ` and handed over to ${to}`
+      if (flags.json === true) printJson(response)
+      else print(`${response.steppedDown.id} stepped down${formatToken(response.steppedDown)}${successor}`)
+    })
 }

@@ -112,7 +112,7 @@ describe('text from an agent', () => {
     ['status', []],
     ['leader', []],
     ['members', []],
-    ['watch', []],
+    ['watch', ['--no-reconnect']],
     ['step-down', []],
     ['remove', ['x']],
   ] as const)(
@@ -127,7 +127,7 @@ describe('text from an agent', () => {
   )
 
   it.each([
-    ['watch', '--json'],
+    ['watch', '--no-reconnect', '--json'],
     ['status', '--group', 'none'],
     ['status', '--group', 'none', '--json'],
   ])(

@@ -11,6 +11,7 @@ import { makeTemporaryFolder } from './temporary.ts'
 import { type AgentDescription, createAgents, describeAgents, type GroupPlan } from './up/agents.ts'
 import { UP_COMMANDS } from './up/commands.ts'
 import { LocalGroup } from './up/local-group.ts'
+import { type SupervisorApi, startSupervisorApi } from './up/supervisor-api.ts'
 import { formatLogEntry } from './up/text.ts'
 import { watchAsLines, watchInTerminal } from './up/watch.ts'
 import { collect, parseChoice, parseWholeNumber } from './values.ts'
@@ -53,9 +54,9 @@ export function upCommand(): Command {
     .addHelpText(
       'after',
       `
-In a terminal, a digit selects a node. Keys: k kills it (kill -9), r restarts it, p pauses or resumes it, x cuts its
-links; h heals all links, l kills the leader, d makes the leader step down, : starts a command, q quits. The column
-"reaches" shows the nodes that each node can reach.
+In a terminal, a digit or an arrow key selects a node. Keys: k kills it (kill -9), r restarts it, p pauses or resumes it,
+x cuts its links; h heals all links, l kills the leader, d makes the leader step down, : starts a command, PgUp shows
+earlier events, ? explains all keys, q quits. The column "reaches" shows the nodes that each node can reach.
 
 Without a terminal, standard output has one line per change of the leader or of a node's state. Other events go to
 standard error. Commands are read from standard input, one per line, and run one after the other:
@@ -97,20 +98,23 @@ async function up(flags: UpFlags): Promise<void> {
     flags.plain !== true &&
     !isJson
   const group = new LocalGroup(
-    (report) => createAgents(descriptions, reaper, report),
+    (takeLogLine) => createAgents(descriptions, reaper, takeLogLine),
     isTerminal ? undefined : (entry) => printNote(formatLogEntry(entry)),
   )
   const { agents } = group
+  let api: SupervisorApi | null = null
   const ended = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended.abort())
   const limit = seconds === null ? null : AbortSignal.timeout(seconds * 1000)
   limit?.addEventListener('abort', () => ended.abort())
   try {
     for (const agent of agents) agent.start()
+    api = await startSupervisorApi(group, ended.signal)
     if (isJson) printJson({ nodes: agents.map(({ id, url }) => ({ id, url })) })
     else print(agents.map(({ id, url }) => `${id}  ${url}`).join(NEW_LINE))
     await (isTerminal ? watchInTerminal(group, ended) : watchAsLines(group, ended, isJson))
   } finally {
+    await api?.close()
     await group.stop()
     await reaper.close()
   }

@@ -122,6 +122,15 @@ export type RegisterUse<O extends PlainObject = PlainObject> = {
   deletable(options: O): ((value: Plain, others: readonly Plain[]) => boolean) | null
   /** The tombstones that may replace this value when its node is removed. */
   tombstones(value: Plain, options: O): readonly Plain[]
+  /** The value in a few words, for transcripts. */
+  describe(value: Plain): string
+}
+
+/** A message of a protocol in a few words, for transcripts. */
+export type MessageSummary = {
+  readonly words: string
+  /** Whether the message is repeated while nothing changes, such as the renewal of a lease. */
+  readonly isRoutine: boolean
 }
 
 export type Definition<O extends PlainObject = PlainObject, S extends Plain = Plain> = {
@@ -133,6 +142,10 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   readonly linkKinds: readonly string[]
   /** The kind that a message counts as. A layer that wraps messages looks inside. */
   kindOf(body: Message): string
+  /** The messages of the protocol in a message on the wire: itself, or what a layer has wrapped. */
+  carried(body: Message): readonly Message[]
+  /** Null: a transcript shows the fields of the message. */
+  summaryOf(message: Message): MessageSummary | null
   /** Which id it prefers as leader. */
   readonly prefers: 'highest' | 'lowest'
   /** The schemas of options and commands, for these nodes. */
@@ -190,6 +203,8 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
 type Optional =
   | 'linkKinds'
   | 'kindOf'
+  | 'carried'
+  | 'summaryOf'
   | 'prefers'
   | 'order'
   | 'links'
@@ -237,6 +252,8 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
   return {
     linkKinds: [],
     kindOf: ({ kind }) => kind,
+    carried: (body) => [body],
+    summaryOf: () => null,
     prefers: 'highest',
     order: 'any',
     links: () => 'silent',

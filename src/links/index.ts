@@ -1,6 +1,7 @@
 export * from './bundle/bundle.ts'
 export * from './bundle/group.ts'
 export * from './bundle/weight.ts'
+export * from './carried.ts'
 export * from './consistent-history/consistent-history.ts'
 export * from './consistent-history/counters.ts'
 export * from './consistent-history/messages.ts'

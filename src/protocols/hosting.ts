@@ -62,6 +62,33 @@ export type Forensics = {
   ): readonly S[]
 }
 
+/** What a protocol assumes of hosts and network: σ and δ, and how its users name them. */
+export type Assumed = {
+  readonly sigma: Micros
+  readonly delta: Micros
+  readonly names: { readonly sigma: string; readonly delta: string }
+}
+
+/** What was measured instead. */
+export type Broken = { readonly sigma?: Micros; readonly delta?: Micros }
+
+export type TimingAssumptions = {
+  assumed(options: PlainObject, nodes: readonly NodeId[]): Assumed
+  /** The options that would have tolerated it: the least values, by name. */
+  remedy(
+    options: PlainObject,
+    nodes: readonly NodeId[],
+    broken: Broken,
+  ): { readonly [option: string]: number }
+}
+
+/** A proposed setting in milliseconds: two digits, rounded up. */
+export function proposedMs(micros: Micros): number {
+  const ms = micros / 1000
+  const step = ms < 10 ? 1 : 10 ** (Math.floor(Math.log10(ms)) - 1) * (ms < 100 ? 5 : 1)
+  return Math.ceil(ms / step) * step
+}
+
 type Common = {
   readonly name: string
   /** A few words for help texts, after the name. */
@@ -72,6 +99,8 @@ type Common = {
   problemsWith(options: PlainObject, asked: Asked): readonly Problem[]
   /** Options that tolerate longer scheduling delays, for `conclave up`: its agents share one machine. */
   slackOptions(profile: string): PlainObject
+  /** What running nodes compare their measurements with; absent: nothing. */
+  readonly assumptions?: TimingAssumptions
   /** The length of leases with these checked options. Without leases: how long the answer of a peer counts. */
   leaseLength(options: PlainObject, nodes: readonly NodeId[]): LeaseLength
   /** Null if leaders have leases. Otherwise the warning of `conclave run`. */

@@ -27,6 +27,8 @@ export {
 } from './host.ts'
 export {
   type Asked,
+  type Assumed,
+  type Broken,
   type Chosen,
   type Forensics,
   type Hosting,
@@ -40,6 +42,7 @@ export {
   type Remedy,
   type StoreHosting,
   type StoreInsight,
+  type TimingAssumptions,
 } from './hosting.ts'
 export { DEFAULT_PROTOCOL, hostedNames, hostingOf } from './hostings.ts'
 export type { Insight, Membership, SeenView, Waiting } from './insight.ts'

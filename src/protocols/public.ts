@@ -1,6 +1,8 @@
 /** `conclave/protocols`: the definitions of all protocols, and the types of a custom hosting. Unstable until 1.0. */
 export type {
   Asked,
+  Assumed,
+  Broken,
   Chosen,
   Forensics,
   Hosting,
@@ -9,6 +11,7 @@ export type {
   Problem,
   StoreHosting,
   StoreInsight,
+  TimingAssumptions,
 } from './hosting.ts'
 export { catalogue, protocolNamed, protocols } from './index.ts'
 export type { Insight } from './insight.ts'

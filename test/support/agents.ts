@@ -87,6 +87,12 @@ export class Workplace {
     return join(this.folder, name)
   }
 
+  /** Returns the path of the file. */
+  write(name: string, text: string): string {
+    writeFileSync(this.path(name), text, { mode: 0o600 })
+    return this.path(name)
+  }
+
   /** σ is large because the machine that runs the tests is busy. */
   alone(...more: readonly string[]): readonly string[] {
     const node = ['--group', 'g', '--id', 'a', '--listen', '127.0.0.1:0', '--option', 'sigmaMs=300']

@@ -21,10 +21,23 @@ export type OwnServer = Server & {
 
 export type ServerName = 'postgres' | 'redis' | 'etcd' | 'nats'
 
+export type ToolName =
+  | 'python3'
+  | 'go'
+  | 'promtool'
+  | 'systemd-analyze'
+  | 'kubectl'
+  | 'buildah'
+  | 'openssl'
+  | 'tmux'
+  | 'mypy'
+  | 'chromium'
+
 type Answer = {
   readonly url?: string
   readonly folder?: string
   readonly id?: string
+  readonly program?: string
   readonly missing?: string
   readonly error?: string
 }
@@ -49,6 +62,27 @@ export async function describeWith(
   const reason = missing === undefined ? '' : ` (${missing})`
   describe.skipIf(missing !== undefined)(`${about}${reason}`, () => {
     tests(url)
+  })
+}
+
+/** The path of a program, or why there is none. */
+export async function findTool(
+  name: ToolName,
+): Promise<{ readonly program: string; readonly missing?: string | undefined }> {
+  const { program = '', missing } = await ask(`tool/${name}`)
+  return { program, missing }
+}
+
+/** `describe` with a program, given by its path; skipped with the reason if there is none. */
+export async function describeWithTool(
+  name: ToolName,
+  about: string,
+  tests: (program: string) => void,
+): Promise<void> {
+  const { program, missing } = await findTool(name)
+  const reason = missing === undefined ? '' : ` (${missing})`
+  describe.skipIf(missing !== undefined)(`${about}${reason}`, () => {
+    tests(program)
   })
 }
 

@@ -36,6 +36,7 @@ function definitionFor(protocol: Protocol): Definition {
       }),
       deletable: () => null,
       tombstones: () => [],
+      describe: JSON.stringify,
     },
   })
 }

@@ -111,16 +111,38 @@ describe('conclave watch', () => {
     '',
   ].join('\n\n')
 
-  it('prints one line per event, and exits with 4 when the agent closes the connection', async () => {
+  it('prints one line per event, and with --no-reconnect exits with 4 when the agent closes the connection', async () => {
     respond = () => ({ status: 200, body: stream })
-    const { code, stdout, stderr } = await ask('watch', '--after', '4')
+    const { code, stdout, stderr } = await ask('watch', '--no-reconnect', '--after', '4')
     expect(stdout).toBe('b leads g with token 9\nsome events were missed\nnoon  a follows b with token 9\n')
     expect([code, stderr]).toEqual([4, `conclave: the agent at ${agent} closed the connection\n`])
   })
 
+  it('connects again after the last event, and says so on standard error', async () => {
+    const seen: (string | undefined)[] = []
+    respond = ({ headers }) => {
+      seen.push(headers['last-event-id'] as string | undefined)
+      // The second attempt fails, the third is refused for good.
+      if (seen.length === 2) return { status: 503, body: '{}' }
+      if (seen.length === 3) return { status: 200, body: stream }
+      return seen.length === 1 ? { status: 200, body: stream } : { status: 404, body: '{}' }
+    }
+    const { code, stdout, stderr } = await ask('watch')
+    expect(seen).toEqual([undefined, '5', '5', '5'])
+    expect(stdout.match(/follows b/g)).toHaveLength(2)
+    expect(stderr.split('\n')).toEqual([
+      `the agent at ${agent} closed the connection; connecting again`,
+      `connected again to ${agent}`,
+      `the agent at ${agent} closed the connection; connecting again`,
+      `conclave: the agent at ${agent} refused the request: HTTP status 404`,
+      '',
+    ])
+    expect(code).toBe(5)
+  })
+
   it('prints one object per line with --json', async () => {
     respond = () => ({ status: 200, body: stream })
-    const lines = (await ask('watch', '--json')).stdout.trim().split('\n')
+    const lines = (await ask('watch', '--no-reconnect', '--json')).stdout.trim().split('\n')
     expect(lines.slice(0, 3).map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
       'snapshot',
       'missed',

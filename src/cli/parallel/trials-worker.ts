@@ -4,6 +4,7 @@ import { present } from '../../core/index.ts'
 import { hostingOf, protocolNamed } from '../../protocols/index.ts'
 import { loadProtocol } from '../../service/config/load-protocol.ts'
 import { runPlanTrial } from '../../workbench/guarantees/trials.ts'
+import { messageWithPlace } from '../error-place.ts'
 import type { TrialReply, TrialRequest, TrialWorkerData } from './trials.ts'
 
 const port = present(parentPort, 'the parent thread')
@@ -22,7 +23,7 @@ port.on('message', ({ trial, first, last }: TrialRequest) => {
     const tally = runPlanTrial(definition, present(trials[trial], 'trial'), first, last)
     reply({ type: 'done', trial, tally })
   } catch (error) {
-    reply({ type: 'failed', message: (error as Error).message })
+    reply({ type: 'failed', message: messageWithPlace(error as Error) })
   }
 })
 reply({ type: 'ready' })

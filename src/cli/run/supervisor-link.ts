@@ -5,12 +5,13 @@
  */
 import { Socket } from 'node:net'
 import { z } from 'zod'
+import type { LocalResponse } from '../../service/client/index.ts'
 import type { NetworkFaults } from '../../service/runtime/index.ts'
 import { readLines } from '../../service/supervise/lines.ts'
 import { EXIT } from '../errors.ts'
 import { printNote } from '../output.ts'
 
-const order = z.strictObject({
+const faultsOrder = z.strictObject({
   faults: z.record(
     z.string(),
     z.discriminatedUnion('cut', [
@@ -24,7 +25,17 @@ const order = z.strictObject({
   ),
 })
 
-/** A line that a supervisor writes. */
+const localOrder = z.strictObject({
+  local: z.strictObject({
+    url: z.url(),
+    nodes: z.record(z.string(), z.enum(['up', 'paused', 'down'])),
+    cut: z.array(z.tuple([z.string(), z.string()]).readonly()).readonly(),
+  }),
+})
+
+const order = z.union([faultsOrder, localOrder])
+
+/** A line that a supervisor writes: the network faults of this node, or the state of the group. */
 export type SupervisorOrder = z.infer<typeof order>
 
 type FaultTarget = { injectFaults(faults: NetworkFaults): void }
@@ -32,6 +43,8 @@ type FaultTarget = { injectFaults(faults: NetworkFaults): void }
 export class Supervisor {
   #faults: NetworkFaults | null = null
   #nodes: readonly FaultTarget[] = []
+  #local: LocalResponse | null = null
+  #onLocal: (local: LocalResponse) => void = () => {}
 
   /** Null if this process has no supervisor. */
   static connect(): Supervisor | null {
@@ -56,16 +69,27 @@ export class Supervisor {
     if (this.#faults !== null) this.#inject(this.#faults)
   }
 
+  /** Calls the function with the state of the group, now and whenever it changes. */
+  onLocal(handle: (local: LocalResponse) => void): void {
+    this.#onLocal = handle
+    if (this.#local !== null) handle(this.#local)
+  }
+
   #receive(text: string): void {
-    let faults: NetworkFaults
+    let received: SupervisorOrder
     try {
-      faults = order.parse(JSON.parse(text)).faults
+      received = order.parse(JSON.parse(text))
     } catch (error) {
       printNote(`cannot parse an order of the supervisor: ${(error as Error).message}`)
       return
     }
-    this.#faults = faults
-    this.#inject(faults)
+    if ('local' in received) {
+      this.#local = received.local
+      this.#onLocal(received.local)
+      return
+    }
+    this.#faults = received.faults
+    this.#inject(received.faults)
   }
 
   #inject(faults: NetworkFaults): void {

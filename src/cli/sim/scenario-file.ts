@@ -10,7 +10,7 @@ import {
   traceHeader,
 } from '../../workbench/sim/index.ts'
 import { specs as allSpecs, type Spec, specNamed } from '../../workbench/specs/index.ts'
-import { type TraceRecord, traceLine, transcriptLine } from '../../workbench/trace/index.ts'
+import { type TraceRecord, Transcript, traceLine } from '../../workbench/trace/index.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { useScenarioFile } from '../input-files.ts'
 import { type Loaded, loadProtocols } from '../load.ts'
@@ -103,11 +103,12 @@ function openTrace({ trace: file }: ScenarioFlags, scenario: Scenario): RecordSi
   }
 }
 
-function openTranscript(flags: ScenarioFlags, { kinds }: Definition): RecordSink | null {
+function openTranscript(flags: ScenarioFlags, definition: Definition): RecordSink | null {
   if (flags.transcript !== true || flags.json === true) return null
+  const transcript = new Transcript({ ...definition, all: flags.all === true })
   return {
     write(record) {
-      const line = transcriptLine(record, { kinds, all: flags.all === true })
+      const line = transcript.line(record)
       if (line !== null) print(line)
     },
     end() {

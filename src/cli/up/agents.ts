@@ -7,7 +7,6 @@ import type { Reaper } from '../../service/chaos/reaper.ts'
 import { formatArguments, type NodeFlags, readConfig, type ServiceFlags } from '../node-flags.ts'
 import type { UpFlags } from '../up.ts'
 import { LocalAgent } from './local-agent.ts'
-import { describeLogLine } from './text.ts'
 
 export type GroupPlan = {
   readonly flags: Pick<UpFlags, 'protocol' | 'mode' | 'profile' | 'option'>
@@ -70,7 +69,7 @@ export function describeAgents(
 export function createAgents(
   descriptions: readonly AgentDescription[],
   reaper: Reaper,
-  report: (text: string) => void,
+  takeLogLine: (id: string, line: string) => void,
 ): readonly LocalAgent[] {
   return descriptions.map(
     ({ id, url, adminToken, flags }) =>
@@ -80,10 +79,7 @@ export function createAgents(
         adminToken,
         words: formatArguments(flags),
         onStart: (child) => reaper.watch(child),
-        onLogLine: (line) => {
-          const text = describeLogLine(id, line)
-          if (text !== null) report(text)
-        },
+        onLogLine: (line) => takeLogLine(id, line),
       }),
   )
 }

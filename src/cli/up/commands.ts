@@ -7,17 +7,22 @@ import { parseMilliseconds } from '../values.ts'
 import type { LocalAgent } from './local-agent.ts'
 import type { Direction, LocalGroup } from './local-group.ts'
 
-export const UP_COMMANDS = `  kill NODES, restart NODES       kill -9, start again
-  pause NODES, resume NODES       SIGSTOP, SIGCONT
-  step-down                       the leader hands leadership over
-  partition n1,n2 [n3,n4 ...]     cut the links between these parts and the rest
-  cut LINK                        drop all messages
-  slow LINK MIN..MAX              delay each message by MIN to MAX milliseconds
-  lose LINK RATIO                 drop messages at random; 0.3 drops 30 %
-  heal [LINK]                     remove the faults of this link, or of all links
-  wait                            wait until exactly one node leads
-  sleep MS                        wait this many milliseconds
-  quit                            stop all nodes and exit
+/** The commands, each with what it does. */
+export const UP_COMMAND_ROWS: readonly (readonly [string, string])[] = [
+  ['kill NODES, restart NODES', 'kill -9, start again'],
+  ['pause NODES, resume NODES', 'SIGSTOP, SIGCONT'],
+  ['step-down', 'the leader hands leadership over'],
+  ['partition n1,n2 [n3,n4 ...]', 'cut the links between these parts and the rest'],
+  ['cut LINK', 'drop all messages'],
+  ['slow LINK MIN..MAX', 'delay each message by MIN to MAX milliseconds'],
+  ['lose LINK RATIO', 'drop messages at random; 0.3 drops 30 %'],
+  ['heal [LINK]', 'remove the faults of this link, or of all links'],
+  ['wait', 'wait until exactly one node leads'],
+  ['sleep MS', 'wait this many milliseconds'],
+  ['quit', 'stop all nodes and exit'],
+]
+
+export const UP_COMMANDS = `${UP_COMMAND_ROWS.map(([name, meaning]) => `  ${name.padEnd(30)}  ${meaning}`).join('\n')}
 NODES: n1 or n1,n3 or leader or all. LINK: n1>n2 (from n1 to n2) or n1-n2 (both directions).`
 
 const POLL_INTERVAL_MS = 20
@@ -30,9 +35,9 @@ const CUT: LinkFault = { cut: true }
 const COMMANDS: {
   readonly [name: string]: { readonly words: readonly [number, number]; readonly run: Action }
 } = {
-  kill: { words: [1, 1], run: onNodes('killed', (agent) => agent.kill()) },
+  kill: { words: [1, 1], run: onNodes('killed', (agent) => agent.kill(), 'was killed') },
   restart: { words: [1, 1], run: onNodes('started', (agent) => agent.start()) },
-  pause: { words: [1, 1], run: onNodes('paused', (agent) => agent.pause(true)) },
+  pause: { words: [1, 1], run: onNodes('paused', (agent) => agent.pause(true), 'was paused') },
   resume: { words: [1, 1], run: onNodes('resumed', (agent) => agent.pause(false)) },
   'step-down': {
     words: [0, 0],
@@ -109,11 +114,20 @@ export async function execute(group: LocalGroup, line: string, signal: AbortSign
   await command.run(group, words, signal)
 }
 
-/** Does something to each of the named agents, and reports which of them changed. */
-function onNodes(done: string, action: (agent: LocalAgent) => boolean | Promise<boolean>): Action {
+/**
+ * Does something to each of the named agents, and reports which of them changed. `harm`: how the term of the leader
+ * ends by it.
+ */
+function onNodes(
+  done: string,
+  action: (agent: LocalAgent) => boolean | Promise<boolean>,
+  harm: string | null = null,
+): Action {
   return async (group, [names = '']) => {
+    const agents = findAgents(group, names)
+    if (harm !== null) for (const { id } of agents) group.failovers.harm(id, harm)
     const results = await Promise.all(
-      findAgents(group, names).map(async (agent) => ({ agent, hasChanged: await action(agent) })),
+      agents.map(async (agent) => ({ agent, hasChanged: await action(agent) })),
     )
     for (const { agent, hasChanged } of results) {
       if (hasChanged) group.report(`${agent.id} ${done}`)

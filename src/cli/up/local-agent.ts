@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { getStatus, type StatusResponse, stepDown } from '../../service/client/index.ts'
+import { getStatus, type LocalResponse, type StatusResponse, stepDown } from '../../service/client/index.ts'
 import type { NetworkFaults } from '../../service/runtime/index.ts'
 import { readLines } from '../../service/supervise/lines.ts'
 import type { SupervisorOrder } from '../run/supervisor-link.ts'
@@ -30,6 +30,7 @@ export class LocalAgent {
   readonly #options: LocalAgentOptions
   #process: ChildProcess | null = null
   #isPaused = false
+  #starts = 0
   #faults: NetworkFaults = {}
   /** The last response; null if the agent is not up or did not answer. */
   status: StatusResponse | null = null
@@ -44,6 +45,11 @@ export class LocalAgent {
 
   get url(): string {
     return this.#options.url
+  }
+
+  /** How often the process was started. */
+  get starts(): number {
+    return this.#starts
   }
 
   get state(): AgentState {
@@ -65,6 +71,7 @@ export class LocalAgent {
       env: { ...withoutOwnVariables(process.env), CONCLAVE_SUPERVISOR_FD: '3' },
     })
     this.#process = child
+    this.#starts += 1
     this.#isPaused = false
     if (child.stderr !== null) readLines(child.stderr, this.#options.onLogLine)
     this.#supervisorLink?.on('error', () => {})
@@ -100,11 +107,17 @@ export class LocalAgent {
     this.#supervisorLink?.write(`${JSON.stringify({ faults } satisfies SupervisorOrder)}\n`)
   }
 
-  /** Asks the agent to hand leadership over. Returns the reason if it did not. */
-  async stepDown(): Promise<string | null> {
+  /** Tells the agent what was done to the processes and links of the group. */
+  announce(local: LocalResponse): void {
+    this.#supervisorLink?.write(`${JSON.stringify({ local } satisfies SupervisorOrder)}\n`)
+  }
+
+  /** Asks the agent to hand leadership over, to any node or to a chosen one. Returns the reason if it did not. */
+  async stepDown(to: string | null = null): Promise<string | null> {
     try {
       const { url: agent, adminToken } = this.#options
-      await stepDown({ agent, adminToken, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
+      const signal = AbortSignal.timeout(to === null ? REQUEST_TIMEOUT_MS : STOP_TIMEOUT_MS)
+      await stepDown({ agent, adminToken, to, signal })
       return null
     } catch (error) {
       return (error as Error).message

@@ -91,30 +91,49 @@ describe('a fault', () => {
 })
 
 describe('the log', () => {
-  it('keeps the newest hundred entries, and reports each', () => {
+  it('keeps the newest thousand entries, and reports each', () => {
     const { group, entries } = lab()
-    for (let each = 1; each <= 103; each++) group.report(`entry ${each}`)
+    for (let each = 1; each <= 1003; each++) group.report(`entry ${each}`)
     expect([group.log.length, group.log[0]?.text, group.log.at(-1)?.text]).toEqual([
-      100,
+      1000,
       'entry 4',
-      'entry 103',
+      'entry 1003',
     ])
-    expect(entries).toHaveLength(103)
+    expect(entries).toHaveLength(1003)
     expect(group.log.every(({ atMs }) => atMs >= 0 && atMs <= group.elapsedMs)).toBe(true)
   })
 
   it('is open to the agents while they are made', () => {
-    const group = new LocalGroup((report) => {
-      setImmediate(() => report('late'))
+    const group = new LocalGroup((takeLogLine) => {
+      setImmediate(() => takeLogLine('n1', 'late'))
       return []
     })
     return new Promise<void>((resolve) => {
       setImmediate(() => {
-        expect(group.log.map(({ text }) => text)).toEqual(['late'])
+        expect(group.log.map(({ text }) => text)).toEqual(['n1: late'])
         resolve()
       })
     })
   })
+})
+
+it('says how long a failover took, beside the new leader', () => {
+  let take: (id: string, line: string) => void = () => {}
+  const group = new LocalGroup((takeLogLine) => {
+    take = takeLogLine
+    return []
+  })
+  const line = (event: string, token: number, time: string): string =>
+    JSON.stringify({ event, token, reason: event, time: `2026-01-01T00:00:${time}Z` })
+  take('n1', line('elected', 1, '01.000'))
+  take('n1', line('revoked', 1, '02.000'))
+  take('n2', line('elected', 2, '02.150'))
+  take('n2', JSON.stringify({ event: 'change', leader: 'n2' }))
+  expect(group.log.map(({ text }) => text)).toEqual([
+    'n1 leads with token 1 (elected)',
+    'n1 no longer leads with token 1 (revoked)',
+    'n2 leads with token 2 (elected), 150 ms after n1 stopped leading',
+  ])
 })
 
 it('finds its leaders, and refreshes and stops all agents', async () => {

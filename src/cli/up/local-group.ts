@@ -1,13 +1,15 @@
 /** A group of agents on this machine, the faults on the links between them, and a log of what happened. */
 import type { LinkFault, NetworkFaults } from '../../service/runtime/index.ts'
+import { Failovers, formatMs } from './failover.ts'
 import type { LocalAgent } from './local-agent.ts'
+import { describeEvent, parseLogLine } from './text.ts'
 
 /** One direction of a link: the messages that `from` sends to `to`. */
 export type Direction = { readonly from: string; readonly to: string }
 
 export type LogEntry = { readonly atMs: number; readonly text: string }
 
-const MAX_LOG_ENTRIES = 100
+const MAX_LOG_ENTRIES = 1000
 
 export class LocalGroup {
   readonly agents: readonly LocalAgent[]
@@ -16,14 +18,15 @@ export class LocalGroup {
   readonly #onEntry: (entry: LogEntry) => void
   /** The newest entries. */
   readonly log: LogEntry[] = []
+  readonly failovers = new Failovers()
 
-  /** `createAgents` receives the function that adds an entry to the log. */
+  /** `createAgents` receives the function that takes a line of an agent's own log. */
   constructor(
-    createAgents: (report: (text: string) => void) => readonly LocalAgent[],
+    createAgents: (takeLogLine: (id: string, line: string) => void) => readonly LocalAgent[],
     onEntry: (entry: LogEntry) => void = () => {},
   ) {
     this.#onEntry = onEntry
-    this.agents = createAgents((text) => this.report(text))
+    this.agents = createAgents((id, line) => this.#takeLogLine(id, line))
   }
 
   get ids(): readonly string[] {
@@ -44,6 +47,19 @@ export class LocalGroup {
     this.log.push(entry)
     this.log.splice(0, this.log.length - MAX_LOG_ENTRIES)
     this.#onEntry(entry)
+  }
+
+  /** Adds the event in a line of an agent's log, if it is shown: a new leader with the time since the former one. */
+  #takeLogLine(id: string, line: string): void {
+    const event = parseLogLine(line)
+    if (event === null) {
+      this.report(`${id}: ${line}`)
+      return
+    }
+    const failover = this.failovers.take(id, event)
+    const text = describeEvent(id, event)
+    if (text !== null)
+      this.report(failover === null ? text : `${text}, ${formatMs(failover.ms)} after ${failover.after}`)
   }
 
   async refresh(): Promise<void> {

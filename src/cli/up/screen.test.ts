@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Size } from './frame.ts'
 import { Screen } from './screen.ts'
-import type { Size } from './text.ts'
 
 const ENTER = '\u001B[?1049h'
 const LEAVE = '\u001B[?1049l'

@@ -3,7 +3,7 @@
  * where the previous frame ended or on how the terminal wrapped lines when it was resized.
  */
 import { escapeControls, print } from '../output.ts'
-import type { Size } from './text.ts'
+import type { Size } from './frame.ts'
 
 const ENTER = '\u001B[?1049h\u001B[?25l\u001B[?7l'
 const LEAVE = '\u001B[?7h\u001B[?25h\u001B[?1049l'

@@ -1,14 +1,16 @@
 /** Keys and lines of `conclave up`, with streams that the test plays. */
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type * as Commands from './commands.ts'
 import type { LocalAgent } from './local-agent.ts'
 import { LocalGroup } from './local-group.ts'
 import { watchAsLines, watchInTerminal } from './watch.ts'
 
 const executed: string[] = []
-vi.mock('./commands.ts', async () => {
+vi.mock('./commands.ts', async (importOriginal) => {
   const { UsageError } = await import('../errors.ts')
   return {
+    ...(await importOriginal<typeof Commands>()),
     execute: (_group: unknown, line: string) => {
       executed.push(line)
       return line === 'bad' ? Promise.reject(new UsageError('"bad": unknown command')) : Promise.resolve()
@@ -80,7 +82,12 @@ describe('keys in a terminal', () => {
     [['9', 'k'], ['kill n3']],
     [['z', '0', ' '], []],
     // An arrow key is one sequence, not the keys [ and A.
-    [['\u001B[A', 'k'], ['kill n1']],
+    [['\u001B[B', '\u001B[B', '\u001B[B', '\u001B[A', 'k'], ['kill n2']],
+    [['\u001B[A', '\u001B[99~', 'k'], ['kill n1']],
+    // In the help, keys do nothing but close it.
+    [['?', 'k', '\u001B[6~', '?', 'r'], ['restart n1']],
+    [['?', '\u001B', 'k'], ['kill n1']],
+    [['\u001B[5~', '\u001B[6~', 'k'], ['kill n1']],
     [
       ['2', '1', 'kx'],
       ['kill n1', 'cut n1-all'],
@@ -102,7 +109,7 @@ describe('keys in a terminal', () => {
     expect(executed).toEqual(commands)
   })
 
-  it.each([['q'], ['\u0003'], [':quit\r'], [': quit \r'], [':x\u0003']])(
+  it.each([['q'], ['?q'], ['\u0003'], [':quit\r'], [': quit \r'], [':x\u0003']])(
     '%j ends the group',
     async (keys) => {
       expect((await press(groupOf('up'), keys)).signal.aborted).toBe(true)
@@ -158,6 +165,7 @@ describe('lines without a terminal', () => {
     expect(JSON.parse(stdout)).toEqual({
       atMs: expect.any(Number),
       leaders: [{ id: 'n1', token: null }],
+      failoverMs: null,
       nodes: [
         { id: 'n1', standing: 'up', url: 'http://127.0.0.1:7480' },
         { id: 'n2', standing: 'paused', url: 'http://127.0.0.1:7481' },

@@ -4,9 +4,11 @@ import { setTimeout } from 'node:timers/promises'
 import { UsageError } from '../errors.ts'
 import { print, printJson, printNote } from '../output.ts'
 import { execute } from './commands.ts'
+import { renderScreen } from './frame.ts'
+import { Keys } from './keys.ts'
 import type { LocalGroup } from './local-group.ts'
 import { Screen } from './screen.ts'
-import { formatState, renderScreen } from './text.ts'
+import { formatState } from './text.ts'
 
 const REFRESH_INTERVAL_MS = 100
 
@@ -56,19 +58,20 @@ function stateJson(group: LocalGroup) {
   return {
     atMs: Math.round(group.elapsedMs),
     leaders: group.leaders.map(({ id, status }) => ({ id, token: status?.leader?.token ?? null })),
+    failoverMs: group.failovers.last?.ms ?? null,
     nodes: group.agents.map(({ id, state, url }) => ({ id, standing: state, url })),
   }
 }
 
 export async function watchInTerminal(group: LocalGroup, ended: AbortController): Promise<void> {
   const { stdin } = process
-  const keys = new Keys(group, ended)
-  const screen = new Screen((size) => renderScreen(group, keys.chosen, keys.typed, size))
+  const keys = new Keys(group, {
+    quit: () => ended.abort(),
+    execute: (line) => void executeReporting(group, line, ended.signal),
+  })
+  const screen = new Screen((size) => renderScreen(group, keys, size))
   const onKey = (data: Buffer): void => {
-    const text = data.toString()
-    // An arrow key arrives as an escape sequence, whose characters are not keys.
-    const isSequence = text.length > 1 && text.startsWith('\u001B')
-    if (!isSequence) for (const key of text) keys.press(key)
+    keys.take(data.toString())
     if (!ended.signal.aborted) screen.draw()
   }
   stdin.setRawMode(true)
@@ -86,59 +89,6 @@ export async function watchInTerminal(group: LocalGroup, ended: AbortController)
     stdin.pause()
     screen.close()
     printNote('stopping the agents')
-  }
-}
-
-/** Handles keys. `typed` is the command line that is being typed, if any. */
-class Keys {
-  readonly #group: LocalGroup
-  readonly #ended: AbortController
-  chosen = 0
-  typed: string | null = null
-
-  constructor(group: LocalGroup, ended: AbortController) {
-    this.#group = group
-    this.#ended = ended
-  }
-
-  press(key: string): void {
-    if (key === '\u0003') this.#ended.abort()
-    else if (this.typed !== null) this.#type(this.typed, key)
-    else if (/[1-9]/.test(key)) this.chosen = Math.min(Number(key), this.#group.agents.length) - 1
-    else this.#act(key)
-  }
-
-  #type(typed: string, key: string): void {
-    if (key === '\r' || key === '\n') {
-      this.typed = null
-      if (typed.trim() === 'quit') this.#ended.abort()
-      else this.#execute(typed)
-    } else if (key === '\u001B') this.typed = null
-    else if (key === '\u007F' || key === '\b') this.typed = typed === '' ? null : typed.slice(0, -1)
-    else if (key >= ' ') this.typed = typed + key
-  }
-
-  #act(key: string): void {
-    const agent = this.#group.agents[this.chosen]
-    if (agent === undefined) return
-    const { id, state } = agent
-    const commands: { readonly [key: string]: string } = {
-      k: `kill ${id}`,
-      r: `restart ${id}`,
-      p: `${state === 'paused' ? 'resume' : 'pause'} ${id}`,
-      x: `cut ${id}-all`,
-      h: 'heal',
-      l: 'kill leader',
-      d: 'step-down',
-    }
-    const command = commands[key]
-    if (key === 'q') this.#ended.abort()
-    else if (key === ':') this.typed = ''
-    else if (command !== undefined) this.#execute(command)
-  }
-
-  #execute(line: string): void {
-    void executeReporting(this.#group, line, this.#ended.signal)
   }
 }
 

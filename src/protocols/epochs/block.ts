@@ -61,6 +61,15 @@ export function shownBlock(value: Plain): Plain {
   return block === null ? null : [block.ctr, block.pbal, block.bal, block.val ?? 0]
 }
 
+/** In words, for transcripts. */
+export function describeBlock(value: Plain): string {
+  const block = blockOf(value)
+  if (block === null) return 'a damaged value'
+  if (moreOf(block).gone) return 'a tombstone'
+  if (block.val === null) return `epoch ${block.ctr}, no vote`
+  return `epoch ${block.ctr}, ballot ${block.bal} for ${block.val}`
+}
+
 export function moreOf({ more }: Block): More {
   return more ?? NO_MORE
 }

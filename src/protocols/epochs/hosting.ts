@@ -2,6 +2,7 @@
 import type { PlainObject } from '../../core/index.ts'
 import { assertNoDefect } from '../defect-option.ts'
 import type { StoreHosting } from '../hosting.ts'
+import { epochsAssumptions } from './assumptions.ts'
 import { type OpenState, openEpochs, openInsight } from './open-group.ts'
 import { type EpochsOptions, timingInput } from './options.ts'
 import { epochsPlanning } from './planning.ts'
@@ -23,6 +24,7 @@ export const epochsHosting: StoreHosting = {
     // A renewal is one write and one round of reads.
     return { lease, margin: lease - period - 2 * access }
   },
+  assumptions: epochsAssumptions,
   withoutLease: null,
   recordedOptions: () => ({ members: 'registered' }),
   ownOptions: [],

@@ -1,5 +1,5 @@
 import { define, type Plain, type Stimulus } from '../../core/index.ts'
-import { blockOf, shownBlock } from './block.ts'
+import { blockOf, describeBlock, shownBlock } from './block.ts'
 import { rulesWith } from './defects.ts'
 import { epochs } from './epochs.ts'
 import { settlingTime } from './guarantees.ts'
@@ -83,6 +83,7 @@ export const epochsDefinition = define({
     model: (chosen) => rulesWith(chosen.misreading).registerModel(chosen),
     deletable: (chosen) => rulesWith(chosen.misreading).deletable(chosen),
     tombstones,
+    describe: describeBlock,
   },
   variables: ({ ctr, phase, diskWritten, read }: EpochsState) => ({ ctr, phase, diskWritten, read }),
   stimuli: (state: EpochsState, _identity, chosen) => stimuli(state, chosen),

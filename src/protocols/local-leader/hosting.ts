@@ -1,6 +1,7 @@
 /** What real nodes need to run the protocol. */
 import type { PlainObject } from '../../core/index.ts'
 import type { Asked, Chosen, PeerHosting } from '../hosting.ts'
+import { localLeaderAssumptions } from './assumptions.ts'
 import { timingOf } from './constants.ts'
 import { localLeaderGroup, timingFor } from './group.ts'
 import { insightOf } from './insight.ts'
@@ -63,6 +64,7 @@ export const localLeaderHosting: PeerHosting = {
     const { lease, tries, tryTime, collection } = timingOf(givenBy(chosen, votersIn(chosen, nodes).length))
     return { lease, margin: tries * tryTime - collection }
   },
+  assumptions: localLeaderAssumptions,
   withoutLease: null,
   recordedOptions: (group) => ({ link: 'hosted', hostedGroup: group }),
   ownOptions: ['priorities', 'sticky', 'holdDownMs', 'termMs'],

@@ -9,7 +9,7 @@ import {
   nodeAmong,
   stack,
 } from '../../core/index.ts'
-import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
+import { carriedMessages, FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
 import { hostShowing } from '../host.ts'
 import { leadsWithinOf, reachableWithinOf } from './constants.ts'
 import { rulesWith } from './defects.ts'
@@ -18,6 +18,7 @@ import { reachableIn } from './insight.ts'
 import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
 import { forSearch } from './search.ts'
 import type { LocalLeaderState } from './state.ts'
+import { summaryOf } from './summary.ts'
 
 function commands(nodes: readonly NodeId[]) {
   const node = nodeAmong(nodes)
@@ -59,6 +60,8 @@ export const localLeaderDefinition = define({
   kinds: ['Election', 'Reply', 'Release'],
   linkKinds: ['Heartbeat', ...FAIL_AWARE_KINDS],
   kindOf: failAwareKind,
+  carried: (body) => carriedMessages(body),
+  summaryOf,
   prefers: 'lowest',
   options: localLeaderOptions,
   commands,

@@ -1,6 +1,7 @@
 /** What real nodes need to run the protocol. */
 import { microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import type { Asked, Chosen, PeerHosting, Problem } from '../hosting.ts'
+import { omegaAssumptions } from './assumptions.ts'
 import { omegaForensics } from './forensics.ts'
 import { type OmegaOptions, omegaGroup, omegaInsight } from './group.ts'
 import { omegaPlanning } from './planning.ts'
@@ -41,6 +42,7 @@ export const omegaHosting: PeerHosting = {
   optionsFor,
   /** Users may set single times, within the bounds of the profile's network. */
   problemsWith: (options, { profile = 'lan' }) => findBrokenTimes(profile, own(options)),
+  assumptions: omegaAssumptions,
   slackOptions: () => ({}),
   leaseLength(options) {
     const { detector, timeoutMs, pingMs, alphaMs, retransmitMs } = own(options)

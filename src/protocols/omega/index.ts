@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { define, microsOf, type NodeId, type Protocol, stack } from '../../core/index.ts'
 import {
+  carriedMessages,
   checkHistory,
   framedKind,
   HISTORY_KINDS,
@@ -13,6 +14,7 @@ import { bearableFaults, linkOptions, VIEW_FAULTS } from './link-options.ts'
 import { LONGEST_LAPSE, omega } from './omega.ts'
 import { RULES } from './rules.ts'
 import type { OmegaSettings } from './settings.ts'
+import { summaryOf } from './summary.ts'
 
 function options(nodes: readonly NodeId[]) {
   return z
@@ -70,6 +72,8 @@ export const omegaDefinition = define({
   links: ({ links }) => (links === 'reported' ? 'reported' : 'silent'),
   linkKinds: HISTORY_KINDS,
   kindOf: framedKind,
+  carried: (body) => carriedMessages(body),
+  summaryOf,
   options,
   commands,
   promises: [

@@ -59,6 +59,7 @@ export const recoveryHosting: PeerHosting = {
   optionsFor,
   problemsWith: (options, { profile = 'lan' }) =>
     findBrokenTimes(profile, options as unknown as Parameters<typeof findBrokenTimes>[1]),
+  ...(omegaHosting.assumptions === undefined ? {} : { assumptions: omegaHosting.assumptions }),
   slackOptions: () => ({}),
   leaseLength: omegaHosting.leaseLength,
   withoutLease:

@@ -9,6 +9,7 @@ import {
   stack,
 } from '../../core/index.ts'
 import {
+  carriedMessages,
   checkHistory,
   framedKind,
   HISTORY_KINDS,
@@ -20,6 +21,7 @@ import { MANAGER_KINDS } from '../../recovery/manager/index.ts'
 import { hostShowing } from '../host.ts'
 import { bearableFaults, linkOptions, VIEW_FAULTS } from '../omega/link-options.ts'
 import { LONGEST_LAPSE } from '../omega/omega.ts'
+import { summaryOf } from '../omega/summary.ts'
 import { commands } from './commands.ts'
 import { MISREADINGS } from './defects.ts'
 import { modelled } from './model/modelled.ts'
@@ -82,6 +84,8 @@ export const recoveryDefinition = define({
   links: ({ links }) => (links === 'reported' ? 'reported' : 'silent'),
   linkKinds: HISTORY_KINDS,
   kindOf: framedKind,
+  carried: (body) => carriedMessages(body),
+  summaryOf,
   options,
   commands,
   promises: [

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { define, microsOf, millisecondsOr, type NodeId, perNode, stack } from '../../core/index.ts'
-import { carriedKind, RELIABLE_KINDS, reliableLinks } from '../../links/index.ts'
+import { carriedKind, carriedMessages, RELIABLE_KINDS, reliableLinks } from '../../links/index.ts'
 import { MISREADINGS, rulesWith } from './defects.ts'
 import { type RingState, ring } from './ring.ts'
 import { tolerantRing } from './tolerant.ts'
@@ -58,6 +58,7 @@ export const ringDefinition = define({
   kinds: ['election', 'elected'],
   linkKinds: [...RELIABLE_KINDS, 'nack', 'ping', 'pong', 'hello'],
   kindOf: carriedKind,
+  carried: (body) => carriedMessages(body),
   prefers: 'highest',
   order: 'fifo',
   leastNodes: 2,

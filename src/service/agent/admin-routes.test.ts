@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
+import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { createApp } from './app.ts'
 import { Claims } from './claims.ts'
-import { EventLog } from './event-log.ts'
-import { LeaderMonitor } from './leader-monitor.ts'
+import { createServedGroup } from './served-group.ts'
 
 const TOKEN = 'an admin token of some length'
 const LEADING: GroupStatus = {
@@ -15,14 +15,16 @@ const LEADING: GroupStatus = {
   leaseMs: 60_000,
   voters: [['a', 'b']],
   nodes: [
-    { id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 },
-    { id: 'b', reachable: true, evidenceMsAgo: 1, heardMsAgo: 1 },
+    { id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0, ...NO_DETAILS },
+    { id: 'b', reachable: true, evidenceMsAgo: 1, heardMsAgo: 1, ...NO_DETAILS },
   ],
   evidenceForMs: 100,
   idle: null,
   membership: null,
   primary: null,
   datagrams: { sent: 0, received: 0, dropped: 0 },
+  measured: NOTHING_MEASURED,
+  warnings: [],
 }
 
 function lab(
@@ -30,17 +32,20 @@ function lab(
   removeVoter: (id: unknown) => Promise<void> = async () => {},
 ) {
   const claims = new Claims()
-  const state = { status: { ...LEADING, ...status }, stepDown: async (): Promise<boolean> => true }
+  const state = {
+    status: { ...LEADING, ...status },
+    stepDown: async (_to?: unknown): Promise<boolean> => true,
+  }
   const node = {
     group: 'g',
     id: 'a',
     lease: { lengthMs: 100, marginMs: 40 },
     status: () => state.status,
-    stepDown: () => state.stepDown(),
+    stepDown: (options?: { readonly to?: unknown }) => state.stepDown(options?.to),
     removeVoter,
     async *trace() {},
   }
-  const group = { node, events: new EventLog('run'), monitor: new LeaderMonitor(() => {}), claims }
+  const group = createServedGroup({ node, claims })
   const app = createApp({
     groups: new Map([['g', group]]),
     adminToken: TOKEN,
@@ -190,16 +195,85 @@ describe('a step-down', () => {
     // Elected again: the term of the request is over.
     state.status = { ...LEADING, leader: { id: 'a', token: 13 } }
     await vi.advanceTimersByTimeAsync(50)
-    expect(await asking).toEqual([200, { group: 'g', steppedDown: { id: 'a', token: 12 } }])
+    expect(await asking).toEqual([200, { group: 'g', steppedDown: { id: 'a', token: 12 }, to: null }])
   })
 
   it('in local mode has no token', async () => {
     const { ask } = lab({ leader: { id: 'a', token: null } })
     expect(await ask('POST', '/v1/step-down')).toEqual([
       200,
-      { group: 'g', steppedDown: { id: 'a', token: null } },
+      { group: 'g', steppedDown: { id: 'a', token: null }, to: null },
     ])
   })
+})
+
+describe('a hand-over', () => {
+  const node = (id: string, details: Partial<GroupStatus['nodes'][number]> = {}) => ({
+    ...(LEADING.nodes[1] as GroupStatus['nodes'][number]),
+    id,
+    ...details,
+  })
+  const nodes = [
+    node('a'),
+    node('b'),
+    node('c', { reachable: false }),
+    node('w', { role: 'witness' }),
+    node('o', { role: 'observer' }),
+  ]
+  const group = { nodes, voters: [['a', 'b', 'c', 'w']] }
+
+  it('ends the term in favour of the chosen node', async () => {
+    const { ask, state } = lab(group)
+    const chosen: unknown[] = []
+    state.stepDown = async (to) => {
+      chosen.push(to)
+      return true
+    }
+    expect(await ask('POST', '/v1/step-down', '{"to":"b"}')).toEqual([
+      200,
+      { group: 'g', steppedDown: { id: 'a', token: 12 }, to: 'b' },
+    ])
+    expect(await ask('POST', '/v1/step-down', '{}')).toMatchObject([200, { to: null }])
+    expect(chosen).toEqual(['b', undefined])
+  })
+
+  it.each<[string, number, string, string]>([
+    ['x', 404, 'UnknownNode', 'x is not a node of g; its nodes are a, b, c, w, o'],
+    ['a', 409, 'CannotHandOver', 'a already leads'],
+    ['c', 409, 'CannotHandOver', 'c is unreachable'],
+    ['w', 409, 'CannotHandOver', 'w never leads: it is a witness'],
+    ['o', 409, 'CannotHandOver', 'o never leads: it is not a voter'],
+  ])('to %s is refused with %i', async (to, status, code, message) => {
+    const { ask, state } = lab(group)
+    state.stepDown = () => Promise.reject(new Error('must not be called'))
+    expect(await ask('POST', '/v1/step-down', JSON.stringify({ to }))).toEqual([
+      status,
+      refusal(code, message, 'to'),
+    ])
+  })
+
+  it('passes on why the protocol refuses', async () => {
+    const { ask, state } = lab(group)
+    state.stepDown = () => Promise.reject(new CommandRefusedError('stepDown', 'omega has no hand-over'))
+    expect(await ask('POST', '/v1/step-down', '{"to":"b"}')).toEqual([
+      409,
+      refusal('CommandRefused', 'stepDown was refused: omega has no hand-over', 'to'),
+    ])
+  })
+
+  it.each(['b', '[]', '"b"', '{"to":7}', '{"to":""}', '{"to":"b","now":true}'])(
+    'is refused with the body %j',
+    async (body) => {
+      expect(await lab(group).ask('POST', '/v1/step-down', body)).toEqual([
+        400,
+        refusal(
+          'InvalidBody',
+          'to: must be the id of a node, as in {"to": "n2"}; without a body any node can follow',
+          'to',
+        ),
+      ])
+    },
+  )
 })
 
 it.each([

@@ -4,18 +4,27 @@ import type { NodeId } from '../../core/index.ts'
 import type { ClaimResponse } from '../client/index.ts'
 import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
 import { checkAdminToken, errorResponse } from './admin.ts'
-import type { Handler, WithGroup } from './app.ts'
+import type { AppOptions, Handler, WithGroup } from './app.ts'
 import type { WithBody } from './body.ts'
-import type { ServedGroup } from './responses.ts'
-import { claimBodySchema, removeBodySchema } from './schemas.ts'
+import { refuseOtherOrigins } from './hosts.ts'
+import { claimBodySchema, removeBodySchema, stepDownBodySchema } from './schemas.ts'
+import type { ServedGroup } from './served-group.ts'
 
 /** A step-down that takes longer is reported as unfinished. */
 const STEP_DOWN_TIMEOUT_MS = 10_000
 const STEP_DOWN_POLL_MS = 50
 
-export function addAdminRoutes(app: Hono<WithBody>, withGroup: WithGroup, adminToken: string | null): void {
+export function addAdminRoutes(
+  app: Hono<WithBody>,
+  withGroup: WithGroup,
+  { adminToken, hosts }: Pick<AppOptions, 'adminToken' | 'hosts'>,
+): void {
+  // Also where any host name is accepted: a page of another origin never changes anything.
+  const names = new Set((hosts ?? []).map((name) => name.toLowerCase()))
   const asAdmin = (respond: Parameters<WithGroup>[0]): Handler =>
-    withGroup((c, group) => checkAdminToken(c, adminToken) ?? respond(c, group))
+    withGroup(
+      (c, group) => refuseOtherOrigins(c, names) ?? checkAdminToken(c, adminToken) ?? respond(c, group),
+    )
   app.post('/v1/step-down', asAdmin(stepDown))
   app.post('/v1/remove', asAdmin(removeNode))
   app.post('/v1/claim', asAdmin(claimTerm))
@@ -29,15 +38,33 @@ export function addAdminRoutes(app: Hono<WithBody>, withGroup: WithGroup, adminT
 }
 
 async function stepDown(c: Context<WithBody>, { node, events }: ServedGroup): Promise<Response> {
-  const { role, leader } = node.status()
+  const status = node.status()
+  const { role, leader } = status
+  const text = c.get('body').trim()
+  const body = stepDownBodySchema.safeParse(text === '' ? {} : parseBody(text))
+  if (!body.success) {
+    const message = 'to: must be the id of a node, as in {"to": "n2"}; without a body any node can follow'
+    return errorResponse(c, 400, 'InvalidBody', message, 'to')
+  }
   if (role !== 'leader') return notLeader(c, node.id, leader)
+  const to = body.data.to ?? null
+  if (to !== null) {
+    const refused = refuseSuccessor(c, node, status, to)
+    if (refused !== null) return refused
+  }
   const signal = AbortSignal.timeout(STEP_DOWN_TIMEOUT_MS)
   const isOver = (): boolean => {
     const now = node.status()
     return now.role !== 'leader' || now.leader?.token !== leader?.token
   }
   // Claims keep the term alive until they are released or the lease expires.
-  let isDone = await node.stepDown({ signal })
+  let isDone: boolean
+  try {
+    isDone = await node.stepDown(to === null ? { signal } : { signal, to })
+  } catch (error) {
+    if (!(error instanceof CommandRefusedError)) throw error
+    return errorResponse(c, 409, 'CommandRefused', error.message, 'to')
+  }
   while (!isDone && !signal.aborted) {
     isDone = isOver()
     // oxlint-disable-next-line no-await-in-loop -- poll until the term is over
@@ -47,7 +74,31 @@ async function stepDown(c: Context<WithBody>, { node, events }: ServedGroup): Pr
     const message = `a claim still holds the term after ${STEP_DOWN_TIMEOUT_MS / 1000} s; the term ends when the claim is released or expires`
     return errorResponse(c, 503, 'StillLeading', message)
   }
-  return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
+  return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null }, to })
+}
+
+/** Null if the leader can hand over to this node. */
+function refuseSuccessor(
+  c: Context,
+  node: ServedGroup['node'],
+  { nodes, voters }: GroupStatus,
+  to: string,
+): Response | null {
+  const successor = nodes.find(({ id }) => id === to)
+  if (successor === undefined) {
+    const known = nodes.map(({ id }) => id).join(', ')
+    const message = `${to} is not a node of ${node.group}; its nodes are ${known}`
+    return errorResponse(c, 404, 'UnknownNode', message, 'to')
+  }
+  const problem =
+    to === node.id
+      ? `${to} already leads`
+      : !voters.some((set) => set.includes(to)) || successor.role !== 'voter'
+        ? `${to} never leads: it is ${successor.role === 'witness' ? 'a witness' : 'not a voter'}`
+        : successor.reachable
+          ? null
+          : `${to} is unreachable`
+  return problem === null ? null : errorResponse(c, 409, 'CannotHandOver', problem, 'to')
 }
 
 async function removeNode(c: Context<WithBody>, { node }: ServedGroup): Promise<Response> {

@@ -3,15 +3,15 @@
  * leads. The agent does nothing with its terms but hold them; other processes claim them over HTTP.
  */
 import { randomBytes } from 'node:crypto'
-import type { AgentEvent } from '../client/index.ts'
+import type { AgentEvent, LocalResponse } from '../client/index.ts'
 import { type ConclaveNode, type JoinOptions, join, type StoreJoinOptions } from '../node/index.ts'
 import type { Address } from '../runtime/index.ts'
-import { createApp, type ServedGroup } from './app.ts'
-import { Claims } from './claims.ts'
+import { createApp } from './app.ts'
 import { EventLog } from './event-log.ts'
 import { isLoopbackHost } from './hosts.ts'
 import { LeaderMonitor } from './leader-monitor.ts'
 import { type HttpLimits, listen } from './listen.ts'
+import { createServedGroup, type ServedGroup } from './served-group.ts'
 import { saveTrace } from './trace-file.ts'
 
 export type AgentOptions = {
@@ -33,6 +33,8 @@ export type Agent = {
   readonly nodes: readonly ConclaveNode[]
   /** Resolves when a node fails and the agent must end. Never resolves after `close`. */
   readonly failed: Promise<Error>
+  /** Under `conclave up`: records what its supervisor says, for the page and for the causes of gaps. */
+  supervise(local: LocalResponse): void
   /** Writes the black box of each node to its data directory, or to `folder` if it has none. Returns the paths. */
   saveTraces(folder: string): Promise<readonly string[]>
   /** Ends all terms, leaves the groups and stops the HTTP server. */
@@ -50,6 +52,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const served: ServedGroup[] = []
   const nodes: ConclaveNode[] = []
   const closing = new AbortController()
+  let local: LocalResponse | null = null
   try {
     // The elections run in worker threads: anyone who can reach the address can send requests, and responding must
     // never delay a renewal.
@@ -57,13 +60,22 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       // oxlint-disable-next-line no-await-in-loop -- if one fails, the nodes before it are closed
       const node = await join({ isolation: 'worker', maxStallMs: MAX_STALL_MS, ...group })
       nodes.push(node)
-      served.push(serveGroup(node, log))
+      served.push(serveGroup(node, log, { version, address: addressOf(group) }))
     }
     const groups = new Map(served.map((each) => [each.node.group, each]))
     const isLoopback = await isLoopbackHost(http.host)
     const hosts = isLoopback || httpNames.length > 0 ? httpNames : null
-    const app = createApp({ groups, adminToken, isLoopback, hosts, version, closing: closing.signal })
+    const app = createApp({
+      groups,
+      adminToken,
+      isLoopback,
+      hosts,
+      version,
+      local: () => local,
+      closing: closing.signal,
+    })
     const server = await listen(app.fetch, http, limits)
+    for (const node of nodes) node.announce({ page: server.url })
     const leading = served.map(({ claims }, index) =>
       (nodes[index] as ConclaveNode).lead(claims.holdTerm, { signal: closing.signal }),
     )
@@ -78,6 +90,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     })
     const closeAll = async (): Promise<void> => {
       closing.abort()
+      for (const { history } of served) history.stop()
       // The server keeps responding while the terms end.
       await Promise.all(nodes.map((node) => node.close()))
       await Promise.allSettled(leading)
@@ -88,6 +101,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       url: server.url,
       nodes,
       failed,
+      supervise(response) {
+        local = response
+        for (const { history } of served) history.supervise(response)
+      },
       saveTraces: (folder) =>
         Promise.all(
           nodes.map((node, index) => saveTrace(node, dataFolderOf(options.groups[index]) ?? folder)),
@@ -107,8 +124,19 @@ function dataFolderOf(group: JoinOptions | StoreJoinOptions | undefined): string
   return group !== undefined && 'data' in group ? group.data : undefined
 }
 
+/** Null in a store, and for a port that the system chooses. */
+function addressOf(group: JoinOptions | StoreJoinOptions): string | null {
+  return 'listen' in group && typeof group.listen === 'string' && !group.listen.endsWith(':0')
+    ? group.listen
+    : null
+}
+
 /** Connects a node to its event log, its monitor and the agent's log. */
-function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void): ServedGroup {
+function serveGroup(
+  node: ConclaveNode,
+  log: (event: AgentEvent) => void,
+  about: Pick<ServedGroup, 'version' | 'address'>,
+): ServedGroup {
   const events = new EventLog(randomBytes(6).toString('hex'))
   const report = (event: AgentEvent['event'], fields: Partial<AgentEvent>): void => {
     const complete: AgentEvent = {
@@ -126,21 +154,31 @@ function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void): Serve
     log(complete)
   }
   const monitor = new LeaderMonitor((reason) => report('alarm', { reason }))
+  const group = createServedGroup({ node, events, monitor, ...about })
+  const { history } = group
   node.on('elected', ({ token, cause }) => {
     monitor.countTerm()
     report('elected', { leader: node.id, token, term: monitor.terms, reason: cause })
   })
-  node.on('revoked', ({ token, reason, detail }) =>
-    report('revoked', { token, term: monitor.terms, reason: detail ?? reason }),
-  )
+  node.on('revoked', ({ token, reason, detail, cause }) => {
+    history.handleRevoked(token, cause)
+    report('revoked', { leader: node.id, token, term: monitor.terms, reason: detail ?? reason, cause })
+  })
   node.on('change', ({ leader }) => {
     monitor.observeLeader(leader)
-    report('change', { leader: leader?.id ?? null, token: leader?.token ?? null })
+    history.observe({ ...node.status(), leader })
+    const cause = history.takeEnd()
+    const ended = cause === null ? {} : { cause }
+    report('change', { leader: leader?.id ?? null, token: leader?.token ?? null, ...ended })
   })
   node.on('view', (view) => {
     monitor.countView()
     report('view', { leader: view.id[1], view })
   })
-  node.on('warning', ({ what, detail }) => report('warning', { reason: `${what}: ${detail}` }))
-  return { node, events, monitor, claims: new Claims() }
+  node.on('warning', ({ what, detail }) => {
+    monitor.countWarning()
+    report('warning', { reason: `${what}: ${detail}` })
+  })
+  history.start()
+  return group
 }

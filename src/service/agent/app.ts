@@ -5,17 +5,17 @@
  */
 import { setMaxListeners } from 'node:events'
 import { type Context, Hono } from 'hono'
+import type { LocalResponse } from '../client/index.ts'
 import { errorResponse } from './admin.ts'
 import { addAdminRoutes } from './admin-routes.ts'
 import { readBody, type WithBody } from './body.ts'
 import { refuseOtherHosts } from './hosts.ts'
 import { renderMetrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
-import { PAGE_POLICY, renderPage } from './page.ts'
-import { leaderResponse, membersResponse, type ServedGroup, statusResponse } from './responses.ts'
+import { historyResponse, leaderResponse, membersResponse, statusResponse } from './responses.ts'
+import type { ServedGroup } from './served-group.ts'
 import { addStreamRoutes } from './stream-routes.ts'
-
-export type { ServedGroup } from './responses.ts'
+import { loadWebPage } from './web-page.ts'
 
 export type AppOptions = {
   /** By name; at least one. */
@@ -27,6 +27,8 @@ export type AppOptions = {
   /** Host names that requests may use, in addition to addresses and localhost. Null: any. */
   readonly hosts: readonly string[] | null
   readonly version: string
+  /** Under `conclave up`: what its supervisor says. The page may send requests to it. */
+  readonly local?: () => LocalResponse | null
   /** Aborted when the agent closes; ends the streams. */
   readonly closing: AbortSignal
 }
@@ -45,7 +47,7 @@ export function createApp(options: AppOptions): Hono<WithBody> {
   setMaxListeners(0, closing)
   app.use(async (c, next) => {
     await next()
-    c.header('Cache-Control', 'no-store')
+    if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store')
     c.header('X-Content-Type-Options', 'nosniff')
   })
   if (hosts !== null) app.use(refuseOtherHosts(hosts))
@@ -56,11 +58,11 @@ export function createApp(options: AppOptions): Hono<WithBody> {
     return group instanceof Response ? group : respond(c, group)
   }
   addStatusRoutes(app, withGroup, version)
-  addAdminRoutes(app, withGroup, options.adminToken)
+  addAdminRoutes(app, withGroup, options)
   addStreamRoutes(app, withGroup, options)
   addChecks(app, withGroup, groups)
   addMetrics(app, groups)
-  addPage(app, withGroup, groups)
+  addPage(app, withGroup, options)
   app.notFound((c) => errorResponse(c, 404, 'NotFound', `unknown path: ${c.req.method} ${c.req.path}`))
   app.onError((error, c) => errorResponse(c, 500, error.name, error.message))
   return app
@@ -78,6 +80,10 @@ function addStatusRoutes(app: Hono<WithBody>, withGroup: WithGroup, version: str
   app.get(
     '/v1/status',
     withGroup((c, group) => c.json(statusResponse(group))),
+  )
+  app.get(
+    '/v1/history',
+    withGroup((c, group) => c.json(historyResponse(group))),
   )
   // Built at the first request: it takes longer than a thousand responses.
   let description: string | null = null
@@ -122,33 +128,40 @@ function addChecks(app: Hono<WithBody>, withGroup: WithGroup, groups: AppOptions
 function addMetrics(app: Hono<WithBody>, groups: AppOptions['groups']): void {
   app.get('/metrics', (c) => {
     const text = renderMetrics(
-      [...groups.values()].map(({ node, monitor }) => ({
-        group: node.group,
-        id: String(node.id),
-        status: node.status(),
-        terms: monitor.terms,
-        views: monitor.views,
-        alarm: monitor.alarm !== null,
+      [...groups.values()].map((group) => ({
+        group: group.node.group,
+        id: String(group.node.id),
+        status: group.node.status(),
+        terms: group.monitor.terms,
+        views: group.monitor.views,
+        warnings: group.monitor.warnings,
+        alarm: group.monitor.alarm !== null,
+        failureTolerance: statusResponse(group).failureTolerance,
       })),
     )
     return c.body(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
 }
 
-/** For programs the leader's id, as Kubernetes' leader-elector sidecar reports it; for browsers a page. */
-function addPage(app: Hono<WithBody>, withGroup: WithGroup, groups: AppOptions['groups']): void {
+/** For programs the leader's id, as Kubernetes' leader-elector sidecar reports it; for browsers the live page. */
+function addPage(app: Hono<WithBody>, withGroup: WithGroup, options: AppOptions): void {
+  const { groups, version, local = () => null } = options
+  const web = loadWebPage()
   const respondAsSidecar = withGroup((c, { node }) =>
     c.json({ name: String(node.status().leader?.id ?? '') }),
   )
   app.get('/', (c) => {
     c.header('Vary', 'Accept')
     if (!(c.req.header('Accept') ?? '').includes('text/html')) return respondAsSidecar(c)
-    c.header('Content-Security-Policy', PAGE_POLICY)
-    if (c.req.query('group') === undefined)
-      return c.html(renderPage([...groups.values()].map(statusResponse)))
-    const group = findGroup(c, groups)
-    return group instanceof Response ? group : c.html(renderPage([statusResponse(group)]))
+    return web.page(c, local()?.url ?? null)
   })
+  app.get('/assets/:name', (c) => web.asset(c, c.req.param('name')))
+  app.get('/v1/local', (c) => {
+    const body = local()
+    const message = 'this agent was not started by conclave up: it has no local supervisor'
+    return body === null ? errorResponse(c, 404, 'NotLocal', message) : c.json(body)
+  })
+  app.get('/v1/groups', (c) => c.json({ version, groups: [...groups.keys()] }))
 }
 
 /** The group that `?group=` names. It can be omitted when the agent serves one group. */

@@ -6,7 +6,13 @@
  */
 import type { AgentEvent } from '../client/index.ts'
 
-export type Entry = { readonly id: string; readonly number: number; readonly event: AgentEvent }
+export type Entry = {
+  readonly id: string
+  readonly number: number
+  readonly event: AgentEvent
+  /** As a server-sent event, encoded once for all watchers. */
+  readonly frame: Uint8Array
+}
 
 /** The events after a position; `missed` if older ones were dropped. */
 export type EventBatch = { readonly missed: boolean; readonly entries: readonly Entry[] }
@@ -16,6 +22,7 @@ export class EventLog {
   readonly #capacity: number
   readonly #entries: Entry[] = []
   readonly #waiting = new Set<() => void>()
+  readonly #listeners: (() => void)[] = []
   #count = 0
 
   constructor(run: string, capacity = 1000) {
@@ -30,10 +37,18 @@ export class EventLog {
 
   add(event: AgentEvent): void {
     this.#count += 1
-    this.#entries.push({ id: `${this.#run}-${this.#count}`, number: this.#count, event })
+    const id = `${this.#run}-${this.#count}`
+    const frame = encodeFrame(event.event, JSON.stringify(event), id)
+    this.#entries.push({ id, number: this.#count, event, frame })
     if (this.#entries.length > this.#capacity) this.#entries.shift()
     for (const wake of this.#waiting) wake()
     this.#waiting.clear()
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Calls the listener after each addition. */
+  onAdd(listener: () => void): void {
+    this.#listeners.push(listener)
   }
 
   /** Position after the event with this id; 0, the start, if the id is of another run or malformed. */
@@ -64,4 +79,11 @@ export class EventLog {
       if (signal.aborted) done()
     })
   }
+}
+
+const ENCODER = new TextEncoder()
+
+/** A server-sent event. JSON has no line breaks, so the data is one line. */
+export function encodeFrame(name: string, json: string, id: string | null = null): Uint8Array {
+  return ENCODER.encode(`event: ${name}\ndata: ${json}\n${id === null ? '' : `id: ${id}\n`}\n`)
 }

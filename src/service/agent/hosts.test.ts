@@ -137,6 +137,34 @@ describe('an agent on loopback', () => {
   }, 30_000)
 })
 
+describe('a page of another origin that tries to step the leader down', () => {
+  it.each([
+    ['127.0.0.1', []],
+    ['0.0.0.0', []],
+    ['0.0.0.0', ['agents.example']],
+  ])(
+    'is refused by an agent on %s with the names %j, even with the token',
+    async (host, names) => {
+      const port = await agentAt(host, names)
+      const step = async (origin: string): Promise<Answer> =>
+        send(
+          port,
+          'POST /v1/step-down HTTP/1.1',
+          'Connection: close',
+          'Content-Length: 0',
+          `Host: 127.0.0.1:${port}`,
+          `Origin: ${origin}`,
+          'Authorization: Bearer an admin token of some length',
+        )
+      const foreign = await step('https://attacker.example')
+      expect([foreign.status, foreign.text.includes('"code":"ForeignOrigin"')]).toEqual([403, true])
+      // Its own page gets as far as the token.
+      expect((await step(`http://127.0.0.1:${port}`)).text).not.toContain('ForeignOrigin')
+    },
+    30_000,
+  )
+})
+
 describe('an agent on a public address', () => {
   it('accepts any name unless names are configured', async () => {
     const open = await agentAt('0.0.0.0')

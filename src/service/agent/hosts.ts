@@ -5,7 +5,7 @@
  */
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import { errorResponse } from './admin.ts'
 
 const LOOPBACK = new BlockList()
@@ -36,13 +36,16 @@ export function refuseOtherHosts(names: readonly string[]): MiddlewareHandler {
       const message = `the Host header ${JSON.stringify(host)} is not a name of this agent: use its address or localhost, or start the agent with --http-name NAME`
       return errorResponse(c, 403, 'UnknownHost', message, 'Host')
     }
-    const origin = c.req.header('Origin')
-    if (origin !== undefined && !isOwnOrigin(origin, host, known)) {
-      const message = `requests from the origin ${JSON.stringify(origin)} are refused: if it is a name of this agent, start the agent with --http-name NAME`
-      return errorResponse(c, 403, 'ForeignOrigin', message, 'Origin')
-    }
-    return next()
+    return refuseOtherOrigins(c, known) ?? next()
   }
+}
+
+/** Null unless a page of another origin sent the request. Browsers add the Origin header; other clients need none. */
+export function refuseOtherOrigins(c: Context, known: ReadonlySet<string>): Response | null {
+  const origin = c.req.header('Origin')
+  if (origin === undefined || isOwnOrigin(origin, c.req.header('Host') ?? '', known)) return null
+  const message = `requests from the origin ${JSON.stringify(origin)} are refused: if it is a name of this agent, start the agent with --http-name NAME`
+  return errorResponse(c, 403, 'ForeignOrigin', message, 'Origin')
 }
 
 /** Strips the port and converts to lower case. An IPv6 address keeps its brackets. */

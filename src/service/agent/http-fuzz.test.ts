@@ -6,12 +6,12 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../test/support/byzantine/world.ts'
 import type { GroupStatus } from '../node/index.ts'
+import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { createApp } from './app.ts'
-import { Claims } from './claims.ts'
 import { EventLog } from './event-log.ts'
-import { LeaderMonitor } from './leader-monitor.ts'
 import { type HttpServer, listen } from './listen.ts'
 import { ROUTES } from './openapi.ts'
+import { createServedGroup } from './served-group.ts'
 
 const RUNS = Number(process.env['HTTP_FUZZ_RUNS'] ?? 2000)
 const AT_ONCE = 20
@@ -24,12 +24,20 @@ const STATUS: GroupStatus = {
   mode: 'majority',
   leaseMs: 83.1,
   voters: [['n1', 'n2', 'n3']],
-  nodes: ['n1', 'n2', 'n3'].map((id) => ({ id, reachable: true, evidenceMsAgo: 1, heardMsAgo: 1 })),
+  nodes: ['n1', 'n2', 'n3'].map((id) => ({
+    id,
+    reachable: true,
+    evidenceMsAgo: 1,
+    heardMsAgo: 1,
+    ...NO_DETAILS,
+  })),
   evidenceForMs: 120,
   idle: null,
   membership: null,
   primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  measured: NOTHING_MEASURED,
+  warnings: [],
 }
 
 const changes: string[] = []
@@ -54,12 +62,7 @@ beforeAll(async () => {
       yield '{"trace":1}\n'
     },
   }
-  const served = {
-    node,
-    events: new EventLog('run', 3),
-    monitor: new LeaderMonitor(() => {}),
-    claims: new Claims(),
-  }
+  const served = createServedGroup({ node, events: new EventLog('run', 3) })
   const app = createApp({
     groups: new Map([['g', served]]),
     adminToken: 'an admin token of some length',

@@ -7,8 +7,10 @@ export class LeaderMonitor {
   readonly #onAlarm: (problem: string) => void
   readonly #now: () => number
   #newest: ObservedLeader | null = null
+  #current: (ObservedLeader & { readonly since: number }) | null = null
   #leaderlessSince: number | null
   #terms = 0
+  #warnings = 0
   #views = 0
   #alarm: string | null = null
 
@@ -38,8 +40,22 @@ export class LeaderMonitor {
     this.#views += 1
   }
 
+  /** Number of warnings of this node since the agent started. */
+  get warnings(): number {
+    return this.#warnings
+  }
+
+  countWarning(): void {
+    this.#warnings += 1
+  }
+
   leaderlessMs(): number | null {
     return this.#leaderlessSince === null ? null : this.#now() - this.#leaderlessSince
+  }
+
+  /** How long this node has known the current leader with its token; null without a leader. */
+  leaderSinceMs(): number | null {
+    return this.#current === null ? null : this.#now() - this.#current.since
   }
 
   countTerm(): void {
@@ -50,9 +66,12 @@ export class LeaderMonitor {
   observeLeader(leader: ObservedLeader | null): void {
     if (leader === null) {
       this.#leaderlessSince ??= this.#now()
+      this.#current = null
       return
     }
     this.#leaderlessSince = null
+    if (this.#current?.id !== leader.id || this.#current.token !== leader.token)
+      this.#current = { id: leader.id, token: leader.token, since: this.#now() }
     if (leader.token === null) return
     const before = this.#newest
     const problem = before === null ? null : findViolation(before, leader)

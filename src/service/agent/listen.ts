@@ -18,7 +18,7 @@ export type HttpLimits = {
   readonly connections: number
 }
 
-const LIMITS: HttpLimits = { requestMs: 10_000, idleMs: 5000, connections: 1024 }
+const LIMITS: HttpLimits = { requestMs: 10_000, idleMs: 5000, connections: 4096 }
 
 export type HttpServer = { readonly url: string; close(): Promise<void> }
 

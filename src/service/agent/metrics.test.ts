@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { GroupStatus } from '../node/index.ts'
+import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { type GroupMetrics, METRICS, renderMetrics } from './metrics.ts'
 
 const STATUS: GroupStatus = {
@@ -10,15 +11,17 @@ const STATUS: GroupStatus = {
   leaseMs: 250,
   voters: [['a', 'b', 'c']],
   nodes: [
-    { id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 },
-    { id: 'b', reachable: false, evidenceMsAgo: null, heardMsAgo: null },
-    { id: 'c', reachable: true, evidenceMsAgo: 3, heardMsAgo: 3 },
+    { id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0, ...NO_DETAILS },
+    { id: 'b', reachable: false, evidenceMsAgo: null, heardMsAgo: null, ...NO_DETAILS },
+    { id: 'c', reachable: true, evidenceMsAgo: 3, heardMsAgo: 3, ...NO_DETAILS },
   ],
   evidenceForMs: 100,
   idle: null,
   membership: null,
   primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  measured: NOTHING_MEASURED,
+  warnings: [],
 }
 
 const measured = (status: Partial<GroupStatus> = {}, more: Partial<GroupMetrics> = {}): GroupMetrics => ({
@@ -27,7 +30,9 @@ const measured = (status: Partial<GroupStatus> = {}, more: Partial<GroupMetrics>
   status: { ...STATUS, ...status },
   terms: 3,
   views: 0,
+  warnings: 2,
   alarm: false,
+  failureTolerance: 1,
   ...more,
 })
 
@@ -60,6 +65,8 @@ describe('a metric', () => {
     ['conclave_ready', { idle: 'closed' }, 0],
     ['conclave_ready', { idle: 'silent after a restart' }, 0],
     ['conclave_alarm', {}, 0],
+    ['conclave_failures_tolerated', {}, 1],
+    ['conclave_warnings_total', {}, 2],
   ])('%s with %j is %d', (name, status, value) => {
     expect(valuesOf(name, measured(status))).toEqual({ [OWN]: value })
   })
@@ -80,6 +87,49 @@ describe('a metric', () => {
 
   it('shows an alarm', () => {
     expect(valuesOf('conclave_alarm', measured({}, { alarm: true }))).toEqual({ [OWN]: 1 })
+  })
+})
+
+describe('metrics about time', () => {
+  const seen = {
+    windowMs: 60_000,
+    latenessMs: { p50: 1, p99: 20, max: 31 },
+    sigmaMs: 30,
+    delayMs: { p50: 0.5, p99: 2, max: 4 },
+    deltaMs: 10,
+    renewalMarginMs: { min: 40, p50: 60 },
+  }
+
+  it('have one sample per quantile, in seconds', () => {
+    const all = measured({ measured: seen })
+    expect(valuesOf('conclave_scheduling_lateness_seconds', all)).toEqual({
+      [`${OWN},quantile="0.5"`]: 0.001,
+      [`${OWN},quantile="0.99"`]: 0.02,
+      [`${OWN},quantile="1"`]: 0.031,
+    })
+    expect(valuesOf('conclave_message_delay_seconds', all)[`${OWN},quantile="0.99"`]).toBe(0.002)
+    expect(valuesOf('conclave_renewal_margin_seconds', all)).toEqual({
+      [`${OWN},quantile="0"`]: 0.04,
+      [`${OWN},quantile="0.5"`]: 0.06,
+    })
+  })
+
+  it('come with the limits that the protocol assumes', () => {
+    const all = measured({ measured: seen })
+    expect(valuesOf('conclave_sigma_seconds', all)).toEqual({ [OWN]: 0.03 })
+    expect(valuesOf('conclave_delta_seconds', all)).toEqual({ [OWN]: 0.01 })
+  })
+
+  it('show the round trip to each peer that answered', () => {
+    const nodes = STATUS.nodes.map((node) => ({ ...node, rttMs: node.id === 'b' ? null : 4 }))
+    expect(valuesOf('conclave_round_trip_seconds', measured({ nodes }))).toEqual({
+      [`${OWN},peer="c"`]: 0.004,
+    })
+  })
+
+  it('are left out while nothing was measured', () => {
+    const text = renderMetrics([measured()])
+    expect(text).not.toMatch(/lateness|delay|margin|round_trip|sigma|delta/)
   })
 })
 

@@ -1,6 +1,7 @@
 /** Metrics in the Prometheus text format. */
 import type { Membership } from '../../protocols/index.ts'
 import type { GroupStatus } from '../node/index.ts'
+import type { Measured } from '../runtime/index.ts'
 
 export type GroupMetrics = {
   readonly group: string
@@ -8,7 +9,11 @@ export type GroupMetrics = {
   readonly status: GroupStatus
   readonly terms: number
   readonly views: number
+  /** Warnings since the process started. */
+  readonly warnings: number
   readonly alarm: boolean
+  /** Further voters that can fail, in the worst case. */
+  readonly failureTolerance: number
 }
 
 type Sample = { readonly labels: { readonly [name: string]: string }; readonly value: number }
@@ -33,6 +38,27 @@ const ofViews =
   (measured) => {
     const { membership } = measured.status
     return membership === null ? [] : one(() => value(membership, measured))(measured)
+  }
+
+/** One sample per quantile, in seconds; none while nothing was measured. */
+const ofQuantiles =
+  (values: (measured: Measured) => { readonly [quantile: string]: number } | null): Metric['of'] =>
+  ({ group, id, status }) => {
+    return Object.entries(values(status.measured) ?? {}).map(([quantile, ms]) => ({
+      labels: { group, id, quantile },
+      value: ms / 1000,
+    }))
+  }
+
+const toQuantiles = (spread: Measured['delayMs']): { readonly [quantile: string]: number } | null =>
+  spread === null ? null : { '0.5': spread.p50, '0.99': spread.p99, '1': spread.max }
+
+/** A constant of the protocol, in seconds; none where the protocol does not have it. */
+const ofConstant =
+  (ms: (measured: Measured) => number): Metric['of'] =>
+  (all) => {
+    const value = ms(all.status.measured)
+    return value === 0 ? [] : one(() => value / 1000)(all)
   }
 
 export const METRICS: readonly Metric[] = [
@@ -92,6 +118,12 @@ export const METRICS: readonly Metric[] = [
     of: one(({ status }) => status.nodes.filter(({ reachable }) => reachable).length),
   },
   {
+    name: 'conclave_failures_tolerated',
+    type: 'gauge',
+    help: 'further voters that can fail, in the worst case, before the group loses its leader',
+    of: one(({ failureTolerance }) => failureTolerance),
+  },
+  {
     name: 'conclave_ready',
     type: 'gauge',
     help: '1 if this node takes part in elections',
@@ -102,6 +134,55 @@ export const METRICS: readonly Metric[] = [
     type: 'gauge',
     help: '1 after this node has observed a safety violation',
     of: one(({ alarm }) => (alarm ? 1 : 0)),
+  },
+  {
+    name: 'conclave_warnings_total',
+    type: 'counter',
+    help: 'warnings of this node since the process started; its status and its log have the text',
+    of: one(({ warnings }) => warnings),
+  },
+  {
+    name: 'conclave_scheduling_lateness_seconds',
+    type: 'gauge',
+    help: 'how much later than due the timers of this node fired, by quantile of the last minutes',
+    of: ofQuantiles(({ latenessMs }) => toQuantiles(latenessMs)),
+  },
+  {
+    name: 'conclave_sigma_seconds',
+    type: 'gauge',
+    help: 'σ: the scheduling lateness that the protocol assumes at most',
+    of: ofConstant(({ sigmaMs }) => sigmaMs),
+  },
+  {
+    name: 'conclave_message_delay_seconds',
+    type: 'gauge',
+    help: 'delay of the messages from all peers, by quantile of the last minutes',
+    of: ofQuantiles(({ delayMs }) => toQuantiles(delayMs)),
+  },
+  {
+    name: 'conclave_delta_seconds',
+    type: 'gauge',
+    help: 'δ: the message delay that the protocol assumes at most',
+    of: ofConstant(({ deltaMs }) => deltaMs),
+  },
+  {
+    name: 'conclave_renewal_margin_seconds',
+    type: 'gauge',
+    help: 'what was left of the lease when it was renewed, by quantile of the last minutes; leader only',
+    of: ofQuantiles(({ renewalMarginMs }) =>
+      renewalMarginMs === null ? null : { '0': renewalMarginMs.min, '0.5': renewalMarginMs.p50 },
+    ),
+  },
+  {
+    name: 'conclave_round_trip_seconds',
+    type: 'gauge',
+    help: 'round-trip time from this node to each peer',
+    of: ({ group, id, status }) =>
+      status.nodes.flatMap((peer) =>
+        peer.rttMs === null || String(peer.id) === id
+          ? []
+          : [{ labels: { group, id, peer: String(peer.id) }, value: peer.rttMs / 1000 }],
+      ),
   },
   {
     name: 'conclave_datagrams_total',

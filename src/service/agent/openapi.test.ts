@@ -96,6 +96,7 @@ describe('the description of the HTTP interface', () => {
   it('offers to resume the event stream by header', () => {
     expect(named('get /v1/events').parameters?.map((each) => `${each.in} ${each.name}`)).toEqual([
       'query group',
+      'query only',
       'header Last-Event-ID',
     ])
   })

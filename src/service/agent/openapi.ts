@@ -4,8 +4,11 @@ import {
   claimSchema,
   errorSchema,
   eventSchema,
+  groupsSchema,
   healthSchema,
+  historySchema,
   leaderSchema,
+  localSchema,
   membersSchema,
   readySchema,
   releaseSchema,
@@ -19,6 +22,8 @@ const SCHEMAS = {
   Leader: leaderSchema,
   Members: membersSchema,
   Status: statusSchema,
+  History: historySchema,
+  Local: localSchema,
   SteppedDown: stepDownSchema,
   Claimed: claimSchema,
   Released: releaseSchema,
@@ -28,6 +33,7 @@ const SCHEMAS = {
   Health: healthSchema,
   Ready: readySchema,
   Sidecar: sidecarSchema,
+  Groups: groupsSchema,
 }
 type SchemaName = keyof typeof SCHEMAS
 
@@ -40,6 +46,7 @@ export type Route = {
   /** Whether the route takes `?group=NAME`. */
   readonly takesGroup: boolean
   readonly admin: 'always' | 'unless loopback' | 'never'
+  readonly query?: readonly { readonly name: string; readonly description: string }[]
   readonly headers?: readonly { readonly name: string; readonly description: string }[]
   readonly responses: { readonly [status: string]: RouteResponse }
 }
@@ -81,19 +88,40 @@ const BASE_ROUTES: readonly Route[] = [
   },
   {
     method: 'get',
+    path: '/v1/history',
+    summary: 'terms, gaps between them with their causes, and samples of the measurements of the last hour',
+    takesGroup: true,
+    admin: 'never',
+    responses: { 200: { description: 'the history', schema: 'History' }, ...GROUP_ERRORS },
+  },
+  {
+    method: 'get',
     path: '/v1/events',
     summary: 'events of the group, as server-sent events',
     takesGroup: true,
     admin: 'never',
     headers: [{ name: 'Last-Event-ID', description: 'id of the last event that the client received' }],
+    query: [{ name: 'only', description: '`events`: neither `status` nor `history`' }],
     responses: {
       200: {
-        description: 'a stream; the data of each event is one Event; the first is a snapshot with a Leader',
+        description:
+          'a stream that begins with `snapshot`: a Leader. `status` has a Status, once a second and when the condition of the group changes; `history` has a new or changed entry of `History.terms`; `missed` says that older events were dropped; all others have an Event and an id',
         type: 'text/event-stream',
         schema: 'Event',
       },
       503: error('too many watchers'),
       ...GROUP_ERRORS,
+    },
+  },
+  {
+    method: 'get',
+    path: '/v1/local',
+    summary: 'under `conclave up`: where its supervisor listens, and what it did to each node',
+    takesGroup: false,
+    admin: 'never',
+    responses: {
+      200: { description: 'the supervisor', schema: 'Local' },
+      404: error('the agent was not started by `conclave up`'),
     },
   },
   {
@@ -120,12 +148,13 @@ const BASE_ROUTES: readonly Route[] = [
   {
     method: 'post',
     path: '/v1/step-down',
-    summary: 'ends the term of this agent and lets another node lead',
+    summary:
+      'ends the term of this agent and lets another node lead; with `{"to": ID}` hands it over to that node',
     takesGroup: true,
     admin: 'always',
     responses: {
       200: { description: 'the term has ended', schema: 'SteppedDown' },
-      409: error('the agent does not lead'),
+      409: error('the agent does not lead, or cannot hand over to that node; the message says why'),
       413: error('the body is too large'),
       503: error('a claim still holds the term after 10 s'),
       ...GROUP_ERRORS,
@@ -223,10 +252,29 @@ const BASE_ROUTES: readonly Route[] = [
     method: 'get',
     path: '/',
     summary:
-      'the id of the leader, in the format of the Kubernetes leader-elector sidecar; a status page for browsers',
+      'the id of the leader, in the format of the Kubernetes leader-elector sidecar; the live page for browsers',
     takesGroup: true,
     admin: 'never',
     responses: { 200: { description: 'the leader', schema: 'Sidecar' }, ...GROUP_ERRORS },
+  },
+  {
+    method: 'get',
+    path: '/assets/{name}',
+    summary: 'scripts and styles of the live page',
+    takesGroup: false,
+    admin: 'never',
+    responses: {
+      200: { description: 'the file', type: 'text/javascript' },
+      404: error('there is no such file'),
+    },
+  },
+  {
+    method: 'get',
+    path: '/v1/groups',
+    summary: 'the names of all groups that the agent serves',
+    takesGroup: false,
+    admin: 'never',
+    responses: { 200: { description: 'the groups', schema: 'Groups' } },
   },
   {
     method: 'options',
@@ -267,8 +315,15 @@ export function openApi(version: string): object {
   }
 }
 
-function describeOperation({ summary, takesGroup, admin, headers = [], responses }: Route): object {
+function describeOperation(route: Route): object {
+  const { path, summary, takesGroup, admin, query = [], headers = [], responses } = route
   const parameters = [
+    ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    })),
     ...(takesGroup
       ? [
           {
@@ -280,6 +335,7 @@ function describeOperation({ summary, takesGroup, admin, headers = [], responses
           },
         ]
       : []),
+    ...query.map((each) => ({ ...each, in: 'query', required: false, schema: { type: 'string' } })),
     ...headers.map((header) => ({ ...header, in: 'header', required: false, schema: { type: 'string' } })),
   ]
   const described = Object.entries(responses).map(

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { GroupStatus } from '../node/index.ts'
-import { Claims } from './claims.ts'
-import { EventLog } from './event-log.ts'
+import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { LeaderMonitor } from './leader-monitor.ts'
-import { leaderResponse, membersResponse, type ServedGroup, statusResponse } from './responses.ts'
+import { leaderResponse, membersResponse, statusResponse } from './responses.ts'
+import { createServedGroup, type ServedGroup } from './served-group.ts'
 
 const NODE = { group: 'g', id: 'b' }
 const STATUS: GroupStatus = {
@@ -14,15 +14,17 @@ const STATUS: GroupStatus = {
   leaseMs: 83.1,
   voters: [['a', 'b', 'c']],
   nodes: [
-    { id: 'a', reachable: true, evidenceMsAgo: 3, heardMsAgo: 2 },
-    { id: 'b', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 },
-    { id: 'd', reachable: false, evidenceMsAgo: null, heardMsAgo: 900 },
+    { id: 'a', reachable: true, evidenceMsAgo: 3, heardMsAgo: 2, ...NO_DETAILS },
+    { id: 'b', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0, ...NO_DETAILS },
+    { id: 'd', reachable: false, evidenceMsAgo: null, heardMsAgo: 900, ...NO_DETAILS },
   ],
   evidenceForMs: 110,
   idle: null,
   membership: null,
   primary: null,
   datagrams: { sent: 0, received: 0, dropped: 0 },
+  measured: NOTHING_MEASURED,
+  warnings: [],
 }
 const MEMBERSHIP: NonNullable<GroupStatus['membership']> = {
   view: { id: [4, 'a'], members: ['a', 'b'], incarnations: [1, 2] },
@@ -33,7 +35,7 @@ const MEMBERSHIP: NonNullable<GroupStatus['membership']> = {
 }
 
 function served(status: Partial<GroupStatus>, monitor = new LeaderMonitor(() => {})): ServedGroup {
-  return {
+  return createServedGroup({
     node: {
       ...NODE,
       lease: { lengthMs: 100, marginMs: 40 },
@@ -42,10 +44,8 @@ function served(status: Partial<GroupStatus>, monitor = new LeaderMonitor(() => 
       removeVoter: () => Promise.resolve(),
       async *trace() {},
     },
-    events: new EventLog('run'),
     monitor,
-    claims: new Claims(),
-  }
+  })
 }
 
 describe('leaderResponse', () => {

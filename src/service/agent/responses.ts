@@ -1,21 +1,15 @@
 /** Builds the response bodies about one group of the agent. */
-import type { LeaderResponse, MembersResponse, NodeResponse, StatusResponse } from '../client/index.ts'
-import type { ConclaveNode, GroupStatus } from '../node/index.ts'
+import type {
+  HistoryResponse,
+  LeaderResponse,
+  MembersResponse,
+  NodeResponse,
+  ObservedNodeResponse,
+  StatusResponse,
+} from '../client/index.ts'
+import type { ConclaveNode, GroupStatus, NodeStatus } from '../node/index.ts'
 import { describeGroup } from './banner.ts'
-import type { Claims } from './claims.ts'
-import type { EventLog } from './event-log.ts'
-import type { LeaderMonitor } from './leader-monitor.ts'
-
-/** A group that the agent serves. */
-export type ServedGroup = {
-  readonly node: Pick<
-    ConclaveNode,
-    'group' | 'id' | 'lease' | 'status' | 'stepDown' | 'removeVoter' | 'trace'
-  >
-  readonly events: EventLog
-  readonly monitor: LeaderMonitor
-  readonly claims: Claims
-}
+import type { ServedGroup } from './served-group.ts'
 
 type NodeIdentity = Pick<ConclaveNode, 'group' | 'id'>
 
@@ -47,11 +41,38 @@ function nodeResponses({ leader, voters, nodes }: GroupStatus): readonly NodeRes
   }))
 }
 
-export function statusResponse({ node, monitor }: ServedGroup): StatusResponse {
+/** A node with what it told about itself. */
+function observedNodes(
+  status: GroupStatus,
+  self: Pick<ServedGroup, 'node' | 'address'>,
+): readonly ObservedNodeResponse[] {
+  const { nodes } = status
+  return nodeResponses(status).map((each, index) => {
+    const { address, role, priority, version, page, rttMs, hears, measured } = nodes[index] as NodeStatus
+    const own = each.id === self.node.id ? self.address : null
+    return { ...each, address: own ?? address, role, priority, version, page, rttMs, hears, measured }
+  })
+}
+
+export function historyResponse({ node, history }: ServedGroup): HistoryResponse {
+  const { role } = node.status()
+  return {
+    group: node.group,
+    self: { id: node.id, role },
+    at: new Date().toISOString(),
+    terms: history.terms(),
+    samples: history.samples(),
+  }
+}
+
+export function statusResponse(group: ServedGroup): StatusResponse {
+  const { node, monitor, history, version } = group
   const status = node.status()
   const { leader, mode, voters, nodes, membership, primary } = status
   monitor.observeLeader(leader)
+  history.observe(status)
   const leaderlessMs = monitor.leaderlessMs()
+  const leaderSinceMs = monitor.leaderSinceMs()
   const { level, sentence, failureTolerance } = describeGroup({
     group: node.group,
     leader,
@@ -64,6 +85,8 @@ export function statusResponse({ node, monitor }: ServedGroup): StatusResponse {
   })
   return {
     ...leaderResponse(node, status),
+    version,
+    leaderSince: leaderSinceMs === null ? null : { msAgo: leaderSinceMs },
     banner: sentence,
     level,
     mode,
@@ -72,7 +95,9 @@ export function statusResponse({ node, monitor }: ServedGroup): StatusResponse {
     evidenceTtlMs: status.evidenceForMs,
     leaderlessMs,
     lease: node.lease,
-    nodes: nodeResponses(status),
+    measured: status.measured,
+    warnings: status.warnings,
+    nodes: observedNodes(status, group),
     ...(membership === null
       ? {}
       : {

@@ -3,18 +3,24 @@ import type { z } from 'zod'
 import type {
   AgentEvent,
   ErrorResponse,
+  HistoryResponse,
   LeaderResponse,
+  LocalResponse,
   MembersResponse,
   StatusResponse,
   StepDownResponse,
+  TermResponse,
 } from '../client/index.ts'
 import type {
   errorSchema,
   eventSchema,
+  historySchema,
   leaderSchema,
+  localSchema,
   membersSchema,
   statusSchema,
   stepDownSchema,
+  termSchema,
 } from './schemas.ts'
 
 /** Removes `readonly` deeply. */
@@ -26,6 +32,9 @@ type Agreed = {
   status: Same<z.infer<typeof statusSchema>, StatusResponse>
   steppedDown: Same<z.infer<typeof stepDownSchema>, StepDownResponse>
   event: Same<z.infer<typeof eventSchema>, AgentEvent>
+  history: Same<z.infer<typeof historySchema>, HistoryResponse>
+  term: Same<z.infer<typeof termSchema>, TermResponse>
+  local: Same<z.infer<typeof localSchema>, LocalResponse>
   error: Same<z.infer<typeof errorSchema>, ErrorResponse>
 }
 /** Fails to compile when a type differs from its schema. */
@@ -35,6 +44,9 @@ const agreed: Agreed = {
   status: true,
   steppedDown: true,
   event: true,
+  history: true,
+  term: true,
+  local: true,
   error: true,
 }
 

@@ -58,10 +58,73 @@ const node = z.strictObject({
     .describe('time since the agent last received a message from it; null: never'),
 })
 
+const percentiles = z.strictObject({ p50: z.number(), p99: z.number(), max: z.number() })
+
+const measured = z.strictObject({
+  windowMs: z.number().describe('the measurements are of this last time'),
+  latenessMs: percentiles.nullable().describe('how late timers fired; null before the first measurement'),
+  sigmaMs: z.number().describe('σ: how late a timer may fire'),
+  delayMs: percentiles
+    .nullable()
+    .describe('upper bounds of how long messages from other nodes took; null before the first measurement'),
+  deltaMs: z.number().describe('δ: how long a message may take to be timely'),
+  renewalMarginMs: z
+    .strictObject({ min: z.number(), p50: z.number() })
+    .nullable()
+    .describe('what was left of the lease when it was renewed; null on a node that has not led'),
+})
+
+const hears = z.record(
+  z.string(),
+  z.strictObject({ heardMsAgo: z.number().nullable(), rttMs: z.number().nullable() }),
+)
+
+const observedNode = node.extend({
+  address: z.string().nullable().describe('HOST:PORT of its datagrams'),
+  role: z.enum(['voter', 'witness', 'observer']),
+  priority: z.number().nullable(),
+  version: z.string().nullable().describe('null until it has told'),
+  page: z.string().nullable().describe('URL of the page of its agent, if it told one'),
+  rttMs: z.number().nullable().describe('round-trip time from this node to it'),
+  hears: hears
+    .nullable()
+    .describe('whom it hears, by id: when it last heard the node, and the round-trip time; as it last told'),
+  measured: measured.nullable().describe('what it measured about itself, as it last told'),
+})
+
+const warning = z.strictObject({
+  at: z.string().describe('time of the last warning of this kind'),
+  what: z.string(),
+  detail: z.string(),
+  count: z.number().describe('how often it was repeated'),
+})
+
+const cause = z.strictObject({
+  kind: z.enum([
+    'started',
+    'crashed',
+    'late',
+    'slow-messages',
+    'handed-over',
+    'stepped-down',
+    'paused',
+    'partitioned',
+    'slept',
+    'unknown',
+  ]),
+  node: id.nullable().describe('the node that the cause is about'),
+  text: z.string().describe('one sentence'),
+})
+
 export const leaderSchema = z.strictObject(leaderFields)
 export const membersSchema = z.strictObject({ group, self, nodes: z.array(node) })
 export const statusSchema = z.strictObject({
   ...leaderFields,
+  version: z.string().describe('version of the agent'),
+  leaderSince: z
+    .strictObject({ msAgo: z.number() })
+    .nullable()
+    .describe('how long the agent has known this leader with this token; null without a leader'),
   banner: z.string().describe('one sentence about the condition of the group'),
   level: z.enum(['healthy', 'degraded', 'at-risk', 'no-leader', 'alarm']),
   mode: z.enum(['local', 'majority', 'store']),
@@ -89,7 +152,11 @@ export const statusSchema = z.strictObject({
     .describe(
       'computed from the constants; the same for every leader of the group; under a protocol without leases: of the replies of a peer',
     ),
-  nodes: z.array(node),
+  measured: measured
+    .nullable()
+    .describe('what this node measured about itself; null where it measures nothing'),
+  warnings: z.array(warning).describe('the newest first, at most 50'),
+  nodes: z.array(observedNode),
   view: z
     .strictObject(viewFields)
     .nullable()
@@ -131,7 +198,53 @@ export const statusSchema = z.strictObject({
     ),
   at: z.string().describe('time of the response, on the wall clock of the agent'),
 })
-export const stepDownSchema = z.strictObject({ group, steppedDown: z.strictObject({ id, token }) })
+export const termSchema = z.strictObject({
+  number: z
+    .number()
+    .describe('counts the entries of this run of the agent; a changed entry keeps its number'),
+  leader: id.nullable().describe('null: a gap'),
+  token,
+  from: z.string(),
+  until: z.string().nullable().describe('null while it lasts'),
+  cause: cause
+    .nullable()
+    .describe('gaps only: why there was no leader; may be refined when the former leader returns'),
+  ended: cause.nullable().describe('terms only: why it ended; null while it lasts'),
+})
+export const historySchema = z.strictObject({
+  group,
+  self,
+  at: z.string(),
+  terms: z.array(termSchema).describe('terms and gaps, oldest first, at most 500'),
+  samples: z
+    .array(
+      z.strictObject({
+        at: z.string(),
+        rttMs: z.number().nullable().describe('largest round-trip time to a reachable node'),
+        latenessMs: z.number().nullable().describe('99th percentile of the lateness of this node'),
+        delayMs: z.number().nullable().describe('99th percentile of the delays of messages to this node'),
+        renewalMarginMs: z.number().nullable().describe('smallest margin of a renewal of this node'),
+        failoverMs: z
+          .number()
+          .nullable()
+          .describe('length of the last gap that ended since the sample before'),
+      }),
+    )
+    .describe('one per 5 s, oldest first, at most 720; null where nothing was measured'),
+})
+export const localSchema = z.strictObject({
+  url: z.string().describe('where the supervisor listens'),
+  nodes: z.record(z.string(), z.enum(['up', 'paused', 'down'])),
+  cut: z
+    .array(z.tuple([z.string(), z.string()]))
+    .describe('links that are cut, each as the node that does not hear and the node that it does not hear'),
+})
+export const stepDownBodySchema = z.strictObject({ to: z.string().min(1).max(200).optional() })
+export const stepDownSchema = z.strictObject({
+  group,
+  steppedDown: z.strictObject({ id, token }),
+  to: id.nullable().describe('the node that the term was handed over to; null if any node could follow'),
+})
 export const claimBodySchema = z.strictObject({ claim: z.string().max(100).nullable() })
 export const claimSchema = z.strictObject({
   group,
@@ -157,6 +270,7 @@ export const eventSchema = z.strictObject({
   token,
   term: z.number().nullable().describe('elected and revoked: number of the term in this process, from 1'),
   reason: z.string().nullable(),
+  cause: cause.optional().describe('why a term ended; only in events that end one'),
   view: z
     .strictObject({ ...viewFields, joined: z.array(id), left: z.array(id) })
     .optional()
@@ -171,6 +285,10 @@ export const errorSchema = z.strictObject({
 })
 export const healthSchema = z.strictObject({ ok: z.boolean(), reason: z.string().nullable() })
 export const readySchema = z.strictObject({ ready: z.boolean(), reason: z.string().nullable() })
+export const groupsSchema = z.strictObject({
+  version: z.string().describe('version of the agent'),
+  groups: z.array(z.string()).describe('names of the groups'),
+})
 export const sidecarSchema = z.strictObject({
   name: z.string().describe('id of the leader; empty without a leader'),
 })

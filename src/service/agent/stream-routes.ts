@@ -1,44 +1,45 @@
 /** The routes with long responses: the event stream and the black box. Both are limited in number. */
 import type { Hono } from 'hono'
-import { stream, streamSSE } from 'hono/streaming'
+import { stream } from 'hono/streaming'
 import { checkAdminToken, errorResponse } from './admin.ts'
 import type { AppOptions, WithGroup } from './app.ts'
 import type { WithBody } from './body.ts'
-import { streamEvents } from './events.ts'
 
 /** Limit of concurrent event streams. */
-const MAX_STREAMS = 256
+const MAX_STREAMS = 2000
 /** Only one client can read a trace at a time, so a slow reader is cut off. */
 const TRACE_TIMEOUT_MS = 30_000
 
-type StreamOptions = Pick<AppOptions, 'adminToken' | 'isLoopback' | 'closing'>
+type StreamOptions = Pick<AppOptions, 'groups' | 'adminToken' | 'isLoopback' | 'closing'>
 
 export function addStreamRoutes(app: Hono<WithBody>, withGroup: WithGroup, options: StreamOptions): void {
   addEvents(app, withGroup, options)
   addTrace(app, withGroup, options)
 }
 
-function addEvents(app: Hono<WithBody>, withGroup: WithGroup, { closing }: StreamOptions): void {
-  let streams = 0
+function addEvents(app: Hono<WithBody>, withGroup: WithGroup, { groups, closing }: StreamOptions): void {
+  const endAll = (): void => {
+    for (const { watchers } of groups.values()) watchers.close()
+  }
+  closing.addEventListener('abort', endAll, { once: true })
+  const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' }
   app.get(
     '/v1/events',
-    withGroup((c, group) => {
-      if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' })
-      if (streams >= MAX_STREAMS)
-        return errorResponse(
-          c,
-          503,
-          'TooManyWatchers',
-          `limit of ${MAX_STREAMS} watchers reached: try again later`,
-        )
-      streams += 1
-      return streamSSE(c, async (writer) => {
-        try {
-          await streamEvents(writer, group, c.req.header('Last-Event-ID'), closing)
-        } finally {
-          streams -= 1
-        }
-      })
+    withGroup((c, { watchers }) => {
+      if (c.req.method === 'HEAD') return c.body(null, 200, headers)
+      const only = c.req.query('only')
+      if (only !== undefined && only !== 'events')
+        return errorResponse(c, 400, 'InvalidParameter', `only=${only}: must be events, or omitted`, 'only')
+      let streams = 0
+      for (const group of groups.values()) streams += group.watchers.size
+      if (streams >= MAX_STREAMS) {
+        const message = `limit of ${MAX_STREAMS} watchers reached: try again later`
+        return errorResponse(c, 503, 'TooManyWatchers', message)
+      }
+      const lastSeen = c.req.header('Last-Event-ID')
+      const events = watchers.watch({ lastSeen, eventsOnly: only === 'events' })
+      if (closing.aborted) endAll()
+      return c.body(events, 200, headers)
     }),
   )
 }

@@ -4,11 +4,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
 import type { ErrorResponse } from '../client/index.ts'
 import type { GroupStatus } from '../node/index.ts'
+import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { createApp } from './app.ts'
-import { Claims } from './claims.ts'
 import { EventLog } from './event-log.ts'
-import { LeaderMonitor } from './leader-monitor.ts'
 import { type HttpServer, listen } from './listen.ts'
+import { createServedGroup } from './served-group.ts'
 
 const STATUS: GroupStatus = {
   role: 'follower',
@@ -17,12 +17,14 @@ const STATUS: GroupStatus = {
   mode: 'majority',
   leaseMs: null,
   voters: [['a']],
-  nodes: [{ id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 }],
+  nodes: [{ id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0, ...NO_DETAILS }],
   evidenceForMs: 110.541,
   idle: null,
   membership: null,
   primary: null,
   datagrams: { sent: 0, received: 0, dropped: 0 },
+  measured: NOTHING_MEASURED,
+  warnings: [],
 }
 /** As many events as a real agent keeps. */
 const KEPT = 1000
@@ -38,7 +40,7 @@ function agent(trace: () => AsyncGenerator<string, void, void> = async function*
     removeVoter: () => Promise.resolve(),
     trace,
   }
-  const served = { node, events, monitor: new LeaderMonitor(() => {}), claims: new Claims() }
+  const served = createServedGroup({ node, events })
   const closing = new AbortController()
   const groups = new Map([['g', served]])
   const where = { isLoopback: true, hosts: [], version: '0' }
@@ -60,15 +62,15 @@ afterEach(async () => {
 })
 
 describe('/v1/events', () => {
-  it('serves 256 watchers, and refuses another until one leaves', async () => {
+  it('serves 2000 watchers, and refuses another until one leaves', async () => {
     const { app } = agent()
-    const watching = await Promise.all(Array.from({ length: 256 }, async () => app.request('/v1/events')))
+    const watching = await Promise.all(Array.from({ length: 2000 }, async () => app.request('/v1/events')))
     expect(watching.map(({ status }) => status)).toEqual(watching.map(() => 200))
     const refused = await app.request('/v1/events')
     expect(refused.status).toBe(503)
     expect(((await refused.json()) as ErrorResponse).error).toMatchObject({
       code: 'TooManyWatchers',
-      message: 'limit of 256 watchers reached: try again later',
+      message: 'limit of 2000 watchers reached: try again later',
     })
     await watching[0]?.body?.cancel()
     await vi.waitUntil(async () => (await app.request('/v1/events')).status === 200, 20_000)

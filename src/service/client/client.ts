@@ -1,26 +1,38 @@
 /** HTTP client for an agent: status, events, step-down, and claims on its term. */
-import { parseEventStream } from './event-stream.ts'
+import { parseEventStream, type ServerSentEvent } from './event-stream.ts'
 import { getJson, parseJson, type RequestOptions, sendRequest, toClientError } from './request.ts'
 import type {
   AgentEvent,
   ClaimResponse,
+  HistoryResponse,
   LeaderResponse,
   MembersResponse,
   RemoveResponse,
   StatusResponse,
   StepDownResponse,
+  TermResponse,
 } from './responses.ts'
 
 export const getStatus = (options: RequestOptions): Promise<StatusResponse> => getJson(options, '/v1/status')
+/** Terms, gaps with their causes, and samples of measurements. */
+export const getHistory = (options: RequestOptions): Promise<HistoryResponse> =>
+  getJson(options, '/v1/history')
 export const getLeader = (options: RequestOptions): Promise<LeaderResponse> => getJson(options, '/v1/leader')
 export const getMembers = (options: RequestOptions): Promise<MembersResponse> =>
   getJson(options, '/v1/members')
 
 export type AdminOptions = RequestOptions & { readonly adminToken: string | null }
 
-/** Asks the agent to end its term. Throws RequestRefusedError with status 409 when the agent does not lead. */
-export async function stepDown(options: AdminOptions): Promise<StepDownResponse> {
-  const init = { method: 'POST', headers: adminHeaders(options) }
+/**
+ * Asks the agent to end its term, and with `to` to hand it over to that node. Throws RequestRefusedError with status 409
+ * when the agent does not lead, or cannot hand over to that node.
+ */
+export async function stepDown(
+  options: AdminOptions & { readonly to?: string | null },
+): Promise<StepDownResponse> {
+  const { to = null } = options
+  const body = to === null ? {} : { body: JSON.stringify({ to }) }
+  const init = { method: 'POST', headers: adminHeaders(options), ...body }
   return parseJson(options, await sendRequest(options, '/v1/step-down', init))
 }
 
@@ -63,6 +75,10 @@ function adminHeaders({ adminToken }: AdminOptions): Record<string, string> {
 export type WatchEvent =
   | { readonly type: 'snapshot'; readonly snapshot: LeaderResponse }
   | { readonly type: 'missed' }
+  /** Only with `status: true`: once a second, and when the condition of the group changes. */
+  | { readonly type: 'status'; readonly status: StatusResponse }
+  /** Only with `status: true`: an entry of the history is new or has changed. */
+  | { readonly type: 'history'; readonly term: TermResponse }
   | { readonly type: 'event'; readonly id: string; readonly event: AgentEvent }
 
 /**
@@ -70,11 +86,16 @@ export type WatchEvent =
  * stream or the signal is aborted.
  */
 export async function* watch(
-  options: RequestOptions & { readonly after?: string | null },
+  options: RequestOptions & {
+    readonly after?: string | null
+    /** Whether to yield the status of the group and changes of its history, too. */
+    readonly status?: boolean
+  },
 ): AsyncGenerator<WatchEvent, void, void> {
   const headers: Record<string, string> = { accept: 'text/event-stream' }
   if (typeof options.after === 'string') headers['last-event-id'] = options.after
-  const { body } = await sendRequest(options, '/v1/events', { headers })
+  const path = options.status === true ? '/v1/events' : '/v1/events?only=events'
+  const { body } = await sendRequest(options, path, { headers })
   if (body === null) return
   const events = parseEventStream(body)
   try {
@@ -88,13 +109,37 @@ export async function* watch(
         throw toClientError(options, error)
       }
       if (next.done === true) return
-      const { event, id, data } = next.value
-      if (event === 'snapshot') yield { type: 'snapshot', snapshot: JSON.parse(data) as LeaderResponse }
-      else if (event === 'missed') yield { type: 'missed' }
-      else yield { type: 'event', id, event: JSON.parse(data) as AgentEvent }
+      const event = parseWatchEvent(next.value)
+      if (event !== null) yield event
     }
   } finally {
     // Closes the connection when the caller leaves the loop; an open one would keep the process running.
     await events.return()
   }
+}
+
+/** The kinds of events that this version knows. An agent of a newer version can send others. */
+const EVENTS: ReadonlySet<string> = new Set<AgentEvent['event']>([
+  'elected',
+  'revoked',
+  'change',
+  'view',
+  'warning',
+  'alarm',
+])
+
+/** Null for an event that this version does not know, and for data that is not a JSON object. */
+function parseWatchEvent({ event, id, data }: ServerSentEvent): WatchEvent | null {
+  let body: unknown
+  try {
+    body = JSON.parse(data)
+  } catch {
+    return null
+  }
+  if (typeof body !== 'object' || body === null) return null
+  if (event === 'snapshot') return { type: 'snapshot', snapshot: body as LeaderResponse }
+  if (event === 'missed') return { type: 'missed' }
+  if (event === 'status') return { type: 'status', status: body as StatusResponse }
+  if (event === 'history') return { type: 'history', term: body as TermResponse }
+  return EVENTS.has(event) ? { type: 'event', id, event: body as AgentEvent } : null
 }

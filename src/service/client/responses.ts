@@ -43,6 +43,52 @@ export type MembersResponse = {
   readonly nodes: readonly NodeResponse[]
 }
 
+/** Percentiles over a window of time, in milliseconds. */
+export type Percentiles = { readonly p50: number; readonly p99: number; readonly max: number }
+
+/** What a node measured about itself over the last minutes, beside the constants that assume it. */
+export type Measured = {
+  readonly windowMs: number
+  /** How late its timers fired. Null before the first measurement. */
+  readonly latenessMs: Percentiles | null
+  /** σ: how late a timer may fire. */
+  readonly sigmaMs: number
+  /** Upper bounds of how long messages from its peers took. Null before the first measurement. */
+  readonly delayMs: Percentiles | null
+  /** δ: how long a message may take to be timely. */
+  readonly deltaMs: number
+  /** What was left of the lease when it was renewed. Null on a node that has not led in this window. */
+  readonly renewalMarginMs: { readonly min: number; readonly p50: number } | null
+}
+
+/** Whom a node hears: for each other node, when it last received a message from it, and the round-trip time. */
+export type Hears = {
+  readonly [id: string]: { readonly heardMsAgo: number | null; readonly rttMs: number | null }
+}
+
+/** A node, with what it told about itself. Fields are null until it has told them. */
+export type ObservedNodeResponse = NodeResponse & {
+  /** HOST:PORT of its datagrams. */
+  readonly address: string | null
+  readonly role: 'voter' | 'witness' | 'observer'
+  readonly priority: number | null
+  readonly version: string | null
+  /** URL of the page of its agent. */
+  readonly page: string | null
+  /** Round-trip time from this node to it. */
+  readonly rttMs: number | null
+  readonly hears: Hears | null
+  readonly measured: Measured | null
+}
+
+/** A warning of this node. A repeated warning is listed once, with the time of the last. */
+export type WarningResponse = {
+  readonly at: string
+  readonly what: string
+  readonly detail: string
+  readonly count: number
+}
+
 /** From best to worst. */
 export type Level = 'healthy' | 'degraded' | 'at-risk' | 'no-leader' | 'alarm'
 
@@ -57,6 +103,10 @@ export type WaitingResponse = {
 }
 
 export type StatusResponse = LeaderResponse & {
+  /** Version of the agent. */
+  readonly version: string
+  /** How long the agent has known this leader with this token. Null without a leader. */
+  readonly leaderSince: { readonly msAgo: number } | null
   /** One sentence about the condition of the group. The page, HTTP and the terminal show the same sentence. */
   readonly banner: string
   readonly level: Level
@@ -73,7 +123,11 @@ export type StatusResponse = LeaderResponse & {
    * the first attempt. Under a protocol without leases: the same for the replies of a peer.
    */
   readonly lease: { readonly lengthMs: number; readonly marginMs: number }
-  readonly nodes: readonly NodeResponse[]
+  /** Null where the election measures nothing, as in a store. */
+  readonly measured: Measured | null
+  /** The newest first, at most 50. */
+  readonly warnings: readonly WarningResponse[]
+  readonly nodes: readonly ObservedNodeResponse[]
   /** Only under a protocol with views: the view that the agent is in; null while it is in none. */
   readonly view?: ViewResponse | null | undefined
   /** Only under a protocol with views: the incarnation of the agent's node. */
@@ -86,6 +140,81 @@ export type StatusResponse = LeaderResponse & {
   readonly primary?: boolean | undefined
   /** Time of the response, on the agent's wall clock. */
   readonly at: string
+}
+
+/**
+ * `started`: the agent has just started and knows of no leader yet. `crashed`: the process of the leader ended. `late`:
+ * its timers fired later than σ. `slow-messages`: messages took longer than δ. `paused`: its process was stopped for a
+ * while. `partitioned`: it could not exchange messages with a majority. `slept`: its host was suspended.
+ */
+export type CauseKind =
+  | 'started'
+  | 'crashed'
+  | 'late'
+  | 'slow-messages'
+  | 'handed-over'
+  | 'stepped-down'
+  | 'paused'
+  | 'partitioned'
+  | 'slept'
+  | 'unknown'
+
+/** Why a term ended, and why there was no leader after it. */
+export type Cause = {
+  readonly kind: CauseKind
+  /** The node that the cause is about. */
+  readonly node: Id | null
+  /** One sentence, such as "n1 was late by 93 ms (σ is 30 ms)". */
+  readonly text: string
+}
+
+/** A term of a leader, or a gap between two terms, as one agent observed it. */
+export type TermResponse = {
+  /** Counts the entries of this run of the agent, from 1. A changed entry keeps its number. */
+  readonly number: number
+  /** Null: a gap. */
+  readonly leader: Id | null
+  readonly token: number | null
+  readonly from: string
+  /** Null while it lasts. */
+  readonly until: string | null
+  /** Gaps only: why there was no leader. May be refined when the former leader returns. */
+  readonly cause: Cause | null
+  /** Terms only: why it ended. Null while it lasts. */
+  readonly ended: Cause | null
+}
+
+/** What the agent measured at one time; null where nothing was measured. */
+export type SampleResponse = {
+  readonly at: string
+  /** Largest round-trip time to a reachable node. */
+  readonly rttMs: number | null
+  /** 99th percentile of the lateness of this node. */
+  readonly latenessMs: number | null
+  /** 99th percentile of the delays of messages to this node. */
+  readonly delayMs: number | null
+  /** Smallest margin of a renewal. */
+  readonly renewalMarginMs: number | null
+  /** Length of the last gap that ended since the sample before. */
+  readonly failoverMs: number | null
+}
+
+export type HistoryResponse = {
+  readonly group: string
+  readonly self: LeaderResponse['self']
+  readonly at: string
+  /** Oldest first, at most 500. */
+  readonly terms: readonly TermResponse[]
+  /** One per 5 s, oldest first, at most 720. */
+  readonly samples: readonly SampleResponse[]
+}
+
+/** Only under `conclave up`: where its supervisor listens, and the state of each process. */
+export type LocalResponse = {
+  readonly url: string
+  readonly nodes: { readonly [id: string]: 'up' | 'paused' | 'down' }
+  /** Links that are cut, each as the node that does not hear and the node that it does not hear. */
+  readonly cut: readonly (readonly [hearer: string, sender: string])[]
 }
 
 /**
@@ -103,6 +232,8 @@ export type AgentEvent = {
   /** `elected` and `revoked`: number of the term in this process, from 1. Null for other events. */
   readonly term: number | null
   readonly reason: string | null
+  /** Why a term ended. Only in events that end one; then `leader` of a `revoked` is the former leader. */
+  readonly cause?: Cause | undefined
   /** `view` only. A node that returns with a new incarnation is in both `left` and `joined`. */
   readonly view?:
     | (ViewResponse & { readonly joined: readonly Id[]; readonly left: readonly Id[] })
@@ -112,6 +243,8 @@ export type AgentEvent = {
 export type StepDownResponse = {
   readonly group: string
   readonly steppedDown: { readonly id: Id; readonly token: number | null }
+  /** The node that the term was handed over to. Null when any node could follow. */
+  readonly to: Id | null
 }
 
 export type RemoveResponse = { readonly group: string; readonly removing: Id }

@@ -3,6 +3,17 @@ export type { HealthCheck, JoinOptions, WorkOptions } from '../config/join-optio
 export { loadProtocol, type ProtocolModule } from '../config/load-protocol.ts'
 export type { FieldProblem } from '../config/problems.ts'
 export type { StoreJoinOptions } from '../config/store-join-options.ts'
+export type {
+  Announcement,
+  Cause,
+  CauseKind,
+  EndedTerm,
+  Hearing,
+  Measured,
+  NodeDetails,
+  NodeRole,
+  Spread,
+} from '../runtime/index.ts'
 export {
   DamagedStorageError,
   InvalidKeyError,
@@ -24,7 +35,14 @@ export {
 export { join } from './api/join.ts'
 export type { LossReason } from './api/loss-reason.ts'
 export type { ConclaveNode, LeadOptions } from './api/node.ts'
-export type { GroupStatus, IneligibleReason, InstalledView, Mode, NodeEvents } from './api/status.ts'
+export type {
+  GroupStatus,
+  IneligibleReason,
+  InstalledView,
+  Mode,
+  NodeEvents,
+  RecentWarning,
+} from './api/status.ts'
 export type { Term } from './api/term.ts'
 export type { NodeStatus, NodeView } from './election/election.ts'
 export type { LeaseTiming } from './election/lease-timing.ts'

@@ -1,6 +1,6 @@
 /** What an endpoint reads from the state and the stable data of the host protocol. */
-import type { Plain } from '../../core/index.ts'
-import type { FailAwareState } from '../../links/index.ts'
+import type { Micros, NodeId, Plain } from '../../core/index.ts'
+import type { Datagram, FailAwareState } from '../../links/index.ts'
 
 /** The stable data of all groups, by name. */
 export function groupsIn(stable: Plain): { readonly [group: string]: Plain } {
@@ -10,4 +10,23 @@ export function groupsIn(stable: Plain): { readonly [group: string]: Plain } {
 
 export function sessionsIn(state: Plain): FailAwareState {
   return (state as unknown as { readonly layer: FailAwareState }).layer
+}
+
+/**
+ * How long the datagram that a peer returns and this one took together, without the time that the peer held it. Null if
+ * it returns none, or the clock of this process stood still in between.
+ */
+export function roundTripOf(
+  { incarnation, startedAt, awakeSince }: FailAwareState,
+  { for: meant, echo, sent }: Datagram,
+  now: Micros,
+): Micros | null {
+  if (echo === null || meant !== incarnation || (awakeSince !== null && echo.sent < awakeSince)) return null
+  const whole = now - startedAt - echo.sent
+  return whole < 0 ? null : whole - (sent - echo.received)
+}
+
+/** The incarnation of a peer; null before a session with it began. */
+export function incarnationOf({ peers, sessions }: FailAwareState, peer: NodeId): number | null {
+  return sessions[peers.indexOf(peer)]?.incarnation ?? null
 }

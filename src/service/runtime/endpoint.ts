@@ -5,7 +5,7 @@
  * (protocols/host.ts). Groups are joined and left, and peers added and removed, while it runs. Groups do not affect
  * each other: not even a full disk does, unless both need to write.
  */
-import type { Command, Input, Micros, NodeId, Output, Plain, View } from '../../core/index.ts'
+import type { Command, Micros, NodeId, Output, Plain, View } from '../../core/index.ts'
 import { type Datagram, type Group, isStale, stateInBundle } from '../../links/index.ts'
 import {
   type GroupSpec,
@@ -15,15 +15,19 @@ import {
   insightFor,
   peerHosting,
 } from '../../protocols/index.ts'
+import { ABOUT } from './about.ts'
+import { Abouts, type ProcessName } from './abouts.ts'
 import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
 import type { ElectionEvents } from './election-events.ts'
-import { groupsIn, sessionsIn } from './endpoint-state.ts'
+import { incarnationOf, roundTripOf, sessionsIn } from './endpoint-state.ts'
 import { InvalidGroupError } from './errors.ts'
 import type { NetworkFaults } from './fault-injection.ts'
+import { GroupStorage } from './group-storage.ts'
 import { Introductions } from './introductions.ts'
 import { Loop, type LoopRecord } from './loop.ts'
+import { ProcessMeasures } from './process-measures.ts'
 import type { DroppedDatagrams } from './refusal-log.ts'
 import type { Sealer } from './seal.ts'
 import type { Storage } from './storage.ts'
@@ -37,6 +41,8 @@ export type EndpointSettings = {
   readonly storage: Storage
   readonly clock?: HostClock
   readonly lookup?: Lookup
+  /** What this process tells its peers about itself. */
+  readonly name?: ProcessName
 }
 
 export type EndpointHooks = {
@@ -49,10 +55,6 @@ export type EndpointHooks = {
   record?(record: LoopRecord, before: Plain): void
 }
 
-/** How long a group that could not store its data is excluded, so that the others can continue. */
-const EXCLUSION: Micros = 100_000
-/** A warning about failed writes is repeated periodically while they last, not at every try. */
-const WARNING_INTERVAL_MS = 10_000
 /** The shortest interval between two answers to datagrams of a peer for an earlier incarnation. */
 const ANSWER_INTERVAL: Micros = 100_000
 
@@ -66,14 +68,14 @@ type Joined = {
   readonly spec: GroupSpec
   readonly group: Group
   readonly events: GroupEvents
-  warnedAt: number
 }
 
 export class Endpoint {
   readonly self: NodeId
   readonly #codec: Codec
-  readonly #storage: Storage
-  readonly #hooks: EndpointHooks
+  readonly #storage: GroupStorage
+  readonly #measures: ProcessMeasures
+  readonly #abouts: Abouts
   readonly #clock: HostClock
   readonly #groups = new Map<string, Joined>()
   readonly #heard = new Map<NodeId, Micros>()
@@ -86,42 +88,48 @@ export class Endpoint {
   readonly #directory: Directory
   readonly #introductions: Introductions
   readonly #loop: Loop
-  #stored: { readonly [group: string]: Plain } = {}
-  #isStorageFailing = false
-  #storageError: Error | null = null
   #closed: Promise<void> | null = null
 
   private constructor(settings: EndpointSettings, hooks: EndpointHooks, udp: Udp, codec: Codec) {
     this.self = settings.self
     this.#codec = codec
-    this.#storage = settings.storage
-    this.#hooks = hooks
     this.#clock = settings.clock ?? openHostClock()
+    this.#measures = new ProcessMeasures(this.#clock.now())
+    this.#storage = new GroupStorage(settings.storage, {
+      warn: (group, detail) => this.#groups.get(group)?.events.warn('storage', detail),
+      recovered: () => hooks.warning('storage', 'stable data can be written again'),
+    })
     this.#udp = udp
     this.#directory = new Directory({
       family: udp.family,
       ...(settings.lookup === undefined ? {} : { lookup: settings.lookup }),
       lookupFailed: (address, problem) =>
         hooks.warning('peers', `${showAddress(address)} cannot be resolved: ${problem}`),
-      looked: () => this.#introductions.ask(),
+      looked: () => this.#tick(),
     })
     this.#introductions = new Introductions(this.self, this.#directory, {
       send: (to, address, body) => udp.send(to, address, body),
       conflict: (problem) => hooks.warning('conflict', problem),
     })
+    this.#abouts = new Abouts(settings.name ?? { run: '', version: null }, this.#measures, {
+      send: (to, body) => this.#send(to, body),
+      peers: () => [...this.#directory.entries].flatMap(({ id }) => (id === null ? [] : [id])),
+      incarnation: () => sessionsIn(this.#loop.state).incarnation,
+      incarnationOf: (peer) => incarnationOf(sessionsIn(this.#loop.state), peer),
+      heardAt: (peer) => this.#heard.get(peer) ?? null,
+    })
     const protocol = host({ self: this.self, groups: {} })
-    this.#loop = new Loop(protocol, this.#clock, this.#watch(settings.storage), {
+    this.#loop = new Loop(protocol, this.#clock, this.#storage, {
       send: (to, body) => this.#send(to, body),
       output: (event) => this.#handleOutput(event),
-      storageFailed: (error) => {
-        this.#storageError = error
-      },
+      storageFailed: (error) => this.#storage.noteFailure(error),
       failed: (error) => {
         this.#endTerms()
         hooks.failed(error)
       },
       messageDropped: (from, error) => udp.refuse('unusable', from, error.message),
-      excludeGroups: (input, stable) => this.#excludeGroups(input, stable),
+      excludeGroups: (input, stable) => this.#storage.excludeGroups(input, stable),
+      late: (by, now) => this.#measures.noteLateness(by, now),
       ...(hooks.record === undefined ? {} : { record: hooks.record }),
     })
   }
@@ -184,6 +192,16 @@ export class Endpoint {
     return this.#heard
   }
 
+  /** What this process measures for all of its groups. */
+  get measures(): ProcessMeasures {
+    return this.#measures
+  }
+
+  /** What this process and its peers tell each other. */
+  get abouts(): Abouts {
+    return this.#abouts
+  }
+
   // ---- Peers ----
 
   /** Resolves after the first lookup of its name, successful or not. Lookups are repeated. */
@@ -199,7 +217,15 @@ export class Endpoint {
   removePeer(id: NodeId): void {
     this.#directory.remove(id)
     this.#heard.delete(id)
+    this.#measures.forget(id)
+    this.#abouts.forget(id)
     this.#outOfSession.delete(id)
+  }
+
+  /** The configured address of a peer. */
+  addressOf(id: NodeId): string | null {
+    const entry = this.#directory.entryOf(id)
+    return entry === null ? null : showAddress(entry.address)
   }
 
   /** The ids of all peers; null while a peer that was given without an id has not answered. */
@@ -239,17 +265,16 @@ export class Endpoint {
       )
     }
     const group = groupFor(this.self, spec)
-    this.#groups.set(name, { spec, group, events, warnedAt: Number.NEGATIVE_INFINITY })
-    this.#storageError = null
-    if (stable !== undefined) this.#stored = { ...this.#stored, [name]: stable }
+    this.#groups.set(name, { spec, group, events })
+    this.#storage.begin(name, stable)
     try {
       // Invalid data concerns this group alone, so it is detected before anything happens.
-      group.protocol.start(this.#stored[name] ?? null, this.now())
+      group.protocol.start(this.#storage.storedFor(name), this.now())
       this.#loop.command({ do: 'join', group: name, spec, ...(stable === undefined ? {} : { stable }) })
       const failure = this.#loop.inspect((state) => stateInBundle(state, name) === null)
-        ? this.#storageError
+        ? this.#storage.failure
         : null
-      if (failure !== null) throw failure as Error
+      if (failure !== null) throw failure
     } catch (error) {
       this.#groups.delete(name)
       this.#codec.forget(name)
@@ -304,6 +329,12 @@ export class Endpoint {
     return stateInBundle(this.#loop.state, name)
   }
 
+  /** The sets of voters. It may be called within a step. */
+  votersOf(name: string): Insight['voters'] {
+    const { spec } = this.#joined(name)
+    return insightFor(this.self, spec, stateInBundle(this.#loop.state, name), this.#clock.now()).voters
+  }
+
   insight(name: string): Insight {
     const { spec } = this.#joined(name)
     return this.#loop.inspect((state, now) => insightFor(this.self, spec, stateInBundle(state, name), now))
@@ -320,6 +351,7 @@ export class Endpoint {
     this.#directory.close()
     await this.#udp.close()
     this.#storage.close()
+    this.#measures.close()
     this.#clock.close()
   }
 
@@ -332,6 +364,14 @@ export class Endpoint {
 
   // ---- Between the network, the loop and the groups ----
 
+  /** About twice a second. */
+  #tick(): void {
+    this.#introductions.ask()
+    const now = this.#clock.now()
+    this.#measures.tick(now)
+    this.#abouts.tick(now)
+  }
+
   #send(to: NodeId, body: Parameters<Udp['send']>[2]): void {
     const entry = this.#directory.entryOf(to)
     if (entry === null || entry.current === null) return
@@ -341,6 +381,7 @@ export class Endpoint {
   #receive(from: NodeId, to: NodeId, body: Parameters<Udp['send']>[2], at: Address): DropReason | null {
     if (this.#introductions.handle(from, to, body, at)) return null
     if (to !== this.self || this.#directory.entryOf(from) === null) return 'unknown sender'
+    if (body.kind === ABOUT) return this.#abouts.receive(from, body, this.#clock.now())
     if (body.kind !== 'datagram') return 'unreadable'
     const datagram = body as unknown as Datagram
     const sessions = sessionsIn(this.#loop.state)
@@ -348,9 +389,13 @@ export class Endpoint {
     // box.
     if (isStale(sessions, from, datagram)) return 'heard before'
     if (datagram.for !== sessions.incarnation) return this.#receiveOutOfSession(from, datagram, body)
-    this.#heard.set(from, this.#clock.now())
+    const now = this.#clock.now()
+    const trip = roundTripOf(sessions, datagram, now)
+    this.#heard.set(from, now)
     this.#directory.heard(from)
     this.#loop.message(from, body)
+    // Afterwards, so that it is known whether this process was late itself.
+    if (trip !== null) this.#measures.noteRoundTrip(from, trip, now)
     return null
   }
 
@@ -398,52 +443,6 @@ export class Endpoint {
     } catch {
       // A state that cannot be read may be a leader's.
       return null
-    }
-  }
-
-  /** Remembers what is safe, and says when the disk is well again. */
-  #watch(storage: Storage): Storage {
-    return {
-      load: () => {
-        const stable = storage.load()
-        this.#stored = groupsIn(stable)
-        return stable
-      },
-      save: (data) => {
-        try {
-          storage.save(data)
-        } catch (error) {
-          this.#isStorageFailing = true
-          throw error
-        }
-        this.#stored = groupsIn(data)
-        if (!this.#isStorageFailing) return
-        this.#isStorageFailing = false
-        for (const joined of this.#groups.values()) joined.warnedAt = Number.NEGATIVE_INFINITY
-        this.#hooks.warning('storage', 'stable data can be written again')
-      },
-      close: () => storage.close(),
-    }
-  }
-
-  /** The groups that wanted to write are left out for a while; the others go on. */
-  #excludeGroups(input: Input, stable: Plain): Command | null {
-    const wanted = groupsIn(stable)
-    const groups = Object.keys(wanted).filter((name) => wanted[name] !== this.#stored[name])
-    const isJoin = input.type === 'command' && input.command.do === 'join'
-    if (isJoin || groups.length === 0) return null
-    queueMicrotask(() => this.#warnGroups(groups))
-    return { do: 'hold', groups, forMicros: EXCLUSION }
-  }
-
-  #warnGroups(groups: readonly string[]): void {
-    const now = performance.now()
-    for (const name of groups) {
-      const joined = this.#groups.get(name)
-      if (joined === undefined || this.#storageError === null) continue
-      if (now - joined.warnedAt < WARNING_INTERVAL_MS) continue
-      joined.warnedAt = now
-      joined.events.warn('storage', `${this.#storageError.message}: no vote was given`)
     }
   }
 }

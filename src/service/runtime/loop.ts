@@ -61,6 +61,10 @@ export type LoopHooks = {
    * this node. Without this hook the loop stops, as it does when a step on any other input throws.
    */
   messageDropped?(from: NodeId, error: Error): void
+  /** A timer that was set for later is handled this long after its deadline. */
+  late?(by: Micros, now: Micros): void
+  /** The host was suspended. */
+  slept?(by: Micros): void
   /** The loop has stopped, because it can no longer keep the contract. */
   failed(error: Error): void
   /** `before`: the state before the step; null at the start. */
@@ -86,6 +90,8 @@ export class Loop {
   #running = false
   #alarm: NodeJS.Timeout | null = null
   #alarmAt: Micros = Number.POSITIVE_INFINITY
+  /** The alarm whose lateness was reported last. */
+  #notedAt: Micros = Number.NEGATIVE_INFINITY
   #immediate: NodeJS.Immediate | null = null
   /** Whether due timers will fire in a microtask, and whether they have done so since the last event. */
   #isExpiring = false
@@ -134,6 +140,7 @@ export class Loop {
   /** The protocol's view now. */
   view(): View {
     this.#checkSuspension()
+    this.#noteLateness()
     this.#setAlarm()
     return this.#protocol.view(this.#state, this.#clock.now())
   }
@@ -146,6 +153,7 @@ export class Loop {
   /** Reads what the view does not show from the protocol's state. */
   inspect<T>(read: (state: Plain, now: Micros) => T): T {
     this.#checkSuspension()
+    this.#noteLateness()
     this.#setAlarm()
     return read(this.#state, this.#clock.now())
   }
@@ -168,6 +176,7 @@ export class Loop {
     if (!this.#running) return
     this.#hasExpired = false
     this.#checkSuspension()
+    this.#noteLateness()
     this.#step(input)
     this.#setAlarm()
   }
@@ -176,7 +185,19 @@ export class Loop {
     if (!this.#running) return
     const by = this.#clock.suspendedFor() + this.#unreported
     this.#unreported = 0
-    if (by > 0) this.#step({ type: 'suspended', by })
+    if (by === 0) return
+    this.#hooks.slept?.(by)
+    this.#step({ type: 'suspended', by })
+  }
+
+  /** The alarm is overdue. A datagram may be handled first, which must not hide that. */
+  #noteLateness(): void {
+    const { late } = this.#hooks
+    if (late === undefined || this.#alarm === null || this.#alarmAt === this.#notedAt) return
+    const now = this.#clock.now()
+    if (now < this.#alarmAt) return
+    this.#notedAt = this.#alarmAt
+    late(now - this.#alarmAt, now)
   }
 
   /** `isRetry`: the groups that could not store their data are excluded already. */
@@ -328,8 +349,9 @@ export class Loop {
 
   #expire(): void {
     this.#immediate = null
-    this.#alarmAt = Number.POSITIVE_INFINITY
     this.#checkSuspension()
+    this.#noteLateness()
+    this.#alarmAt = Number.POSITIVE_INFINITY
     const now = this.#clock.now()
     const due = [...this.#deadlines].filter(([, deadline]) => deadline <= now).sort(([, a], [, b]) => a - b)
     for (const [name, deadline] of due) {

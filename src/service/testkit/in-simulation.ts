@@ -2,7 +2,17 @@
 import type { Command, Micros, NodeId, Output } from '../../core/index.ts'
 import { type GroupSpec, insightFor } from '../../protocols/index.ts'
 import type { World } from '../../workbench/sim/index.ts'
-import { type ElectionBackend, type ElectionEvents, nodeStatusOf, viewOf } from '../node/election/election.ts'
+import {
+  type CoreStatus,
+  type ElectionBackend,
+  type ElectionEvents,
+  type ElectionStatus,
+  NOTHING_MEASURED,
+  nodeReachOf,
+  ownReach,
+  viewOf,
+} from '../node/election/election.ts'
+import { withObserved } from '../node/election/observed.ts'
 
 /** Traffic of a node, as the world counts it. */
 export type Traffic = {
@@ -54,7 +64,7 @@ export class SimulatedElection implements ElectionBackend {
     return { until: leads ? nodeView.until : null, now: this.#now(), token, reason: null }
   }
 
-  status() {
+  status(): ElectionStatus {
     const now = this.#now()
     const view = this.view()
     const insight = this.#isUp
@@ -63,16 +73,16 @@ export class SimulatedElection implements ElectionBackend {
     const left = insight === null || insight.leadUntil === null ? null : insight.leadUntil - insight.at
     const { sent, received, heard } = this.#traffic
     const evidenceFor = insight?.evidence?.lasts ?? null
-    return {
+    const core: CoreStatus = {
       view: left === null ? { ...view, leader: null } : view,
       leadUntil: left === null ? null : now + left,
       membersUntil: this.#nodeView()?.until ?? null,
       now,
       voters: insight?.voters ?? [],
       nodes: this.#spec.nodes.map((id) => {
-        if (id === this.#id) return { id, reachable: this.#isUp, evidenceMsAgo: 0, heardMsAgo: 0 }
+        if (id === this.#id) return ownReach(id, this.#isUp)
         const evidence = insight?.evidence?.of.find((each) => each.id === id)
-        return nodeStatusOf(id, {
+        return nodeReachOf(id, {
           heardAt: heard.get(id) ?? null,
           // Convert from the node's clock to the clock of the world.
           evidenceAt: insight === null || evidence === undefined ? null : now - (insight.at - evidence.at),
@@ -87,6 +97,14 @@ export class SimulatedElection implements ElectionBackend {
       primary: null,
       datagrams: { sent, received, dropped: 0 },
     }
+    // The world decides how late nodes are; they measure nothing.
+    return withObserved(core, { at: now, measured: NOTHING_MEASURED, nodes: [] })
+  }
+
+  announce(): void {}
+
+  explain(): null {
+    return null
   }
 
   async command(command: Command): Promise<string | null> {

@@ -12,6 +12,7 @@ import {
   type Step,
   type View,
 } from '../../core/index.ts'
+import { carriedMessages } from '../../links/index.ts'
 import { hostingOf, hostShowing } from '../../protocols/index.ts'
 import { differenceOfFailure, InvalidTraceError, type TraceHeader } from '../trace/index.ts'
 import { type Placed, type Run, type StepRecord } from './index.ts'
@@ -109,6 +110,7 @@ export function asRecorded(definition: Definition, { hosted: group }: TraceHeade
   if (group === undefined || hosting === null) return definition
   return {
     ...definition,
+    carried: (body) => carriedMessages(body, group),
     create: ({ self }, options) =>
       hosting.needs === 'peers' ? hostShowing(self, group) : hosting.create(self, options),
   }

@@ -40,7 +40,10 @@ export const EMPTY_TALLY: CampaignTally = {
 }
 
 /** Replace the specifications and goals that the protocol promises. */
-export type CampaignOptions = Pick<RunOptions, 'specs' | 'goals'>
+export type CampaignOptions = Pick<RunOptions, 'specs' | 'goals'> & {
+  /** How an exception in a step is described; by default by its name and message. */
+  readonly describeError?: (error: Error) => string
+}
 
 export function runSeed(
   definition: Definition,
@@ -54,7 +57,7 @@ export function runSeed(
     runScenario(definition, scenario, { ...watching, observe: (seen) => detectors.observe(seen) }),
   )
   if (report instanceof Error) {
-    const why = `${report.name}: ${report.message}`
+    const why = watching.describeError?.(report) ?? `${report.name}: ${report.message}`
     return { ...EMPTY_TALLY, seeds: 1, violations: [{ seed, spec: NO_ERROR, why, shrunk: null }] }
   }
   const violated = report.specs.filter((spec) => spec.verdict === 'violated')

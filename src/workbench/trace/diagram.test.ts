@@ -105,7 +105,7 @@ describe('the layout of a diagram', () => {
 describe('heartbeats', () => {
   const file = { protocol: 'bully', nodes: [1, 2], seed: 2, untilMs: 300 }
   const kindsIn = (all: boolean) =>
-    new Set(diagramOf(record(file), { ...WHOLE, all }).history.flights.map(({ body }) => body.kind))
+    new Set(diagramOf(record(file), { ...WHOLE, all }).history.flights.map(({ kind }) => kind))
 
   it('are omitted by default', () => {
     expect(kindsIn(false).has('heartbeat')).toBe(false)

@@ -12,14 +12,27 @@ export function messageText(body: Message): string {
   return `${body.kind}${fieldsText(body, 'kind')}`
 }
 
+/** A command to a group of a real process is shown as the command itself. */
 export function commandText(command: Command): string {
+  const inner = command['command'] ?? null
+  if (typeof inner === 'object' && inner !== null && !isList(inner) && typeof inner['do'] === 'string')
+    return commandText(inner as Command)
   return `${command.do}${fieldsText(command, 'do')}`
 }
+
+/** The first fields of a message are those that matter most; a longer list ends with an ellipsis. */
+const MOST_FIELDS = 120
+const MOST_VALUE = 48
 
 function fieldsText(object: PlainObject, except: string): string {
   const fields = Object.entries(object).filter(([field]) => field !== except)
   if (fields.length === 0) return ''
-  return `(${fields.map(([field, value]) => `${field} ${JSON.stringify(value)}`).join(', ')})`
+  const text = fields.map(([field, value]) => `${field} ${shorten(JSON.stringify(value), MOST_VALUE)}`)
+  return `(${shorten(text.join(', '), MOST_FIELDS)})`
+}
+
+export function shorten(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}\u2026`
 }
 
 export function worldText(event: PlainObject): string {

@@ -10,7 +10,7 @@ import {
   replay,
   type Trace,
   type TraceRecord,
-  transcriptLine,
+  Transcript,
   writeTrace,
 } from './index.ts'
 
@@ -92,9 +92,8 @@ describe('a trace', () => {
   })
 
   it('has a readable transcript', () => {
-    const lines = trace.records.map((each) =>
-      transcriptLine(each, { kinds: bullyDefinition.kinds, all: false }),
-    )
+    const transcript = new Transcript({ ...bullyDefinition, all: false })
+    const lines = trace.records.map((each) => transcript.line(each))
     expect(lines.filter((line) => line !== null)).toEqual([
       '       0.000 ms  1 starts: follows 3',
       '       0.000 ms  2 starts: follows 3',

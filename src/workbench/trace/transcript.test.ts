@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Effect, Input, PlainObject, RegisterCall, View } from '../../core/index.ts'
 import type { TraceRecord } from './records.ts'
 import { commandText, messageText, registerText, worldText } from './text.ts'
-import { transcriptLine } from './transcript.ts'
+import { Transcript } from './transcript.ts'
 
 type Step = TraceRecord & { readonly type: 'step' }
 
@@ -25,8 +25,9 @@ function step(input: Input, more: Partial<Step> = {}): Step {
   return { type: 'step', input, ...common, ...more }
 }
 
-const relevant = (record: TraceRecord): string | null => transcriptLine(record, { kinds: KINDS, all: false })
-const all = (record: TraceRecord): string | null => transcriptLine(record, { kinds: KINDS, all: true })
+const relevant = (record: TraceRecord): string | null =>
+  new Transcript({ kinds: KINDS, all: false }).line(record)
+const all = (record: TraceRecord): string | null => new Transcript({ kinds: KINDS, all: true }).line(record)
 const view = (more: Partial<View>): View => ({
   role: 'follower',
   leader: null,
@@ -57,7 +58,7 @@ describe('the cause of a step', () => {
     [register(read, 'ok', { a: 1 }), 'reads the register of 3'],
     [register(read, 'ok', null), 'reads that the register of 3 was never written'],
     [register(read, 'unknown', null), 'does not know the outcome of its read of the register of 3'],
-    [register(write, 'ok', null), 'learns that its write is done'],
+    [register(write, 'ok', null), 'has written its register'],
     [register(write, 'unknown', null), 'does not know the outcome of its write'],
   ])('%j', (input, text) => {
     expect(all(step(input))).toBe(`       1.500 ms  2 ${text}`)
@@ -128,6 +129,66 @@ describe('what a node believes', () => {
   })
 })
 
+describe('a belief that a node already had', () => {
+  const leads = (at: number): Step =>
+    step(beat, { at, view: view({ role: 'leader', token: 1, until: at + 100 }) })
+
+  it('is not said again, so that the renewal of a lease is no event', () => {
+    const transcript = new Transcript({ kinds: KINDS, all: false })
+    expect(transcript.line(leads(1000))).toMatch(/LEADS with token 1$/)
+    expect(transcript.line(leads(2000))).toBeNull()
+    expect(transcript.line(step(vote, { view: view({ role: 'leader', token: 1 }) }))).toMatch(/from 1$/)
+    expect(transcript.line(step(beat, { view: view({ leader: 3 }) }))).toMatch(/: follows 3$/)
+    expect(transcript.line(leads(3000))).toMatch(/LEADS with token 1$/)
+  })
+
+  it('is said again after a restart', () => {
+    const transcript = new Transcript({ kinds: KINDS, all: false })
+    transcript.line(leads(1000))
+    const { input: _, message: __, ...common } = leads(2000)
+    expect(transcript.line({ ...common, type: 'start', stable: null, settledOn: null })).toMatch(
+      /2 starts: LEADS with token 1$/,
+    )
+  })
+})
+
+describe('a message inside a message of a layer', () => {
+  const wrapped = (body: PlainObject): Input => ({
+    type: 'message',
+    from: 1,
+    body: { kind: 'datagram', body },
+    receipt: null,
+  })
+  const transcript = (isWhole: boolean): Transcript =>
+    new Transcript({
+      kinds: KINDS,
+      all: isWhole,
+      carried: (body) => [body['body'] as never],
+      summaryOf: ({ kind, round }) =>
+        round === 'damaged'
+          ? JSON.parse('')
+          : { words: `round ${round as number}`, isRoutine: kind === 'beat' },
+    })
+
+  it('is shown in the words of the protocol', () => {
+    expect(transcript(false).line(step(wrapped({ kind: 'vote', round: 3 })))).toMatch(
+      /receives vote\(round 3\) from 1$/,
+    )
+  })
+
+  it('is left out if it is routine, unless everything is shown', () => {
+    const routine = step(wrapped({ kind: 'beat', round: 4 }))
+    expect(transcript(false).line(routine)).toBeNull()
+    expect(transcript(true).line(routine)).toMatch(/receives beat\(round 4\) from 1$/)
+  })
+
+  it('is shown by its fields if the trace is damaged', () => {
+    expect(transcript(false).line(step(wrapped({ kind: 'vote', round: 'damaged' })))).toMatch(
+      /receives vote\(round "damaged"\) from 1$/,
+    )
+  })
+})
+
 describe('a step that did not count', () => {
   it('says that it was rolled back', () => {
     expect(relevant(step(vote, { takenBack: true }))).toMatch(/: rolls back, because its data could not be/)
@@ -165,6 +226,20 @@ describe('texts', () => {
     expect(messageText({ kind: 'vote', to: 'b', n: [1] })).toBe('vote(to "b", n [1])')
     expect(commandText({ do: 'detect', of: 3 })).toBe('detect(of 3)')
     expect(worldText({ pause: 2, forMs: 700 })).toBe('pause 2, forMs 700')
+  })
+
+  it('shorten long fields, and long lists of fields', () => {
+    expect(messageText({ kind: 'copy', content: 'x'.repeat(500), to: 3 })).toMatch(
+      /^copy\(content "x{46}\u2026, to 3\)$/,
+    )
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field${index}`, index]))
+    expect(messageText({ kind: 'copy', ...many })).toHaveLength('copy()'.length + 120)
+  })
+
+  it('show the command in a command to a group', () => {
+    expect(commandText({ do: 'tell', group: 'g', command: { do: 'campaign', willing: true } })).toBe(
+      'campaign(willing true)',
+    )
   })
 
   it('show a register without the names of its fields', () => {

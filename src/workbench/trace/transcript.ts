@@ -1,101 +1,191 @@
-/** Renders a trace for people: one line per relevant record. */
-import { type Effect, type Input, msOf, type NodeId, type View } from '../../core/index.ts'
+/** Renders a trace for people: one line per relevant event, in words. */
+import {
+  type Definition,
+  type Effect,
+  type Input,
+  type Message,
+  type MessageSummary,
+  msOf,
+  type NodeId,
+  type Plain,
+  type View,
+} from '../../core/index.ts'
 import { idleness } from './is-leading.ts'
 import type { TraceRecord } from './records.ts'
 import { commandText, messageText, worldText } from './text.ts'
 
-export type TranscriptOptions = {
-  /** The protocol's own messages. Those of the layers below are omitted unless they changed something. */
-  readonly kinds: readonly string[]
-  /** Everything, including heartbeats. */
-  readonly all: boolean
-}
+/** `kinds`: the protocol's own messages. */
+export type TranscriptOptions = Pick<Definition, 'kinds'> &
+  Partial<Pick<Definition, 'carried' | 'summaryOf'>> & {
+    /** The content of a register in words; null where it is not shown. */
+    readonly registers?: Pick<NonNullable<Definition['registers']>, 'describe'> | null
+    /** Everything, including heartbeats and renewals. */
+    readonly all: boolean
+  }
 
-/** The line for a record, or null if it is not relevant. */
-export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOptions): string | null {
-  const time = `${msOf(record.at).toFixed(3).padStart(12)} ms  `
-  switch (record.type) {
-    case 'world':
-      return `${time}-- ${worldText(record.event)} --`
-    case 'tick': {
-      const seen = record.views.map(({ node, view }) => `${node} ${beliefText(view)}`)
-      return `${time}-- ${[`a tick of ${msOf(record.by)} ms passes`, ...seen].join('; ')} --`
-    }
-    case 'lost':
-      return all ? `${time}message ${record.message} is lost (${record.why})` : null
-    case 'resume':
-      return all ? `${time}${record.node} resumes here` : null
-    case 'start':
-    case 'step': {
-      if (record.type === 'step' && record.takenBack === true)
-        return `${time}${record.node} ${inputText(record.input)}: rolls back, because its data could not be stored`
-      if (record.type === 'step' && record.failed !== undefined) {
-        const then = record.failed.isFatal ? 'and stops' : 'and drops the message'
-        return `${time}${record.node} ${inputText(record.input)}: fails (${record.failed.error}) ${then}`
+type Step = TraceRecord & { readonly type: 'start' | 'step' }
+
+/**
+ * Remembers what each node believed, so that a line says what has changed. A step is left out if nothing changed, and
+ * if it received and sent nothing but routine messages and messages of the layers below the protocol.
+ */
+export class Transcript {
+  readonly #options: TranscriptOptions
+  readonly #beliefs = new Map<NodeId, string>()
+
+  constructor(options: TranscriptOptions) {
+    this.#options = options
+  }
+
+  /** The line for the next record of the trace, or null if it is not relevant. */
+  line(record: TraceRecord): string | null {
+    const { all } = this.#options
+    const time = `${msOf(record.at).toFixed(3).padStart(12)} ms  `
+    switch (record.type) {
+      case 'world':
+        return `${time}-- ${worldText(record.event)} --`
+      case 'tick': {
+        const seen = record.views.map(({ node, view }) => `${node} ${this.#believe(node, view)}`)
+        return `${time}-- ${[`a tick of ${msOf(record.by)} ms passes`, ...seen].join('; ')} --`
       }
-      const { effects, cutAfter } = record
-      const carriedOut = cutAfter === null ? effects : effects.slice(0, cutAfter)
-      const did = actionTexts(carriedOut, cutAfter === null ? record.view : null, all ? null : kinds)
-      const cut = cutAfter === null ? '' : ` -- and crashes after ${cutAfter} of ${effects.length} effects`
-      const quiet = did === '' && cut === ''
-      if (quiet && !all && (record.type === 'start' || isBackground(record.input, kinds))) return null
-      const cause = record.type === 'start' ? 'starts' : inputText(record.input)
-      return `${time}${record.node} ${cause}${did === '' ? '' : `: ${did}`}${cut}`
+      case 'lost':
+        return all ? `${time}message ${record.message} is lost (${record.why})` : null
+      case 'resume':
+        return all ? `${time}${record.node} resumes here` : null
+      case 'start':
+      case 'step': {
+        const text = this.#stepText(record)
+        return text === null ? null : `${time}${record.node} ${text}`
+      }
+      default:
+        return record satisfies never
     }
-    default:
-      return record satisfies never
   }
-}
 
-function isBackground(input: Input, kinds: readonly string[]): boolean {
-  if (input.type === 'message') return !kinds.includes(input.body.kind)
-  return input.type === 'timer' || input.type === 'register'
-}
-
-function inputText(input: Input): string {
-  switch (input.type) {
-    case 'message':
-      return `receives ${messageText(input.body)} from ${input.from}`
-    case 'timer':
-      return `timer ${input.name}`
-    case 'link':
-      return `sees the link to ${input.peer} ${input.up ? 'up' : 'down'}`
-    case 'register':
-      return replyText(input)
-    case 'command':
-      return `command ${commandText(input.command)}`
-    case 'suspended':
-      return `wakes after a suspension of ${msOf(input.by)} ms`
-    default:
-      return input satisfies never
-  }
-}
-
-function replyText({ call, outcome, value }: Input & { type: 'register' }): string {
-  const what = call.op === 'write' ? 'its write' : `its ${call.op} of the register of ${call.of}`
-  if (outcome === 'unknown') return `does not know the outcome of ${what}`
-  if (call.op !== 'read') return `learns that ${what} is done`
-  return value === null
-    ? `reads that the register of ${call.of} was never written`
-    : `reads the register of ${call.of}`
-}
-
-/** The effects in order. Equal messages to several nodes are combined. */
-function actionTexts(effects: readonly Effect[], view: View | null, kinds: readonly string[] | null): string {
-  const parts: { readonly text: string; readonly to: NodeId[] }[] = []
-  for (const effect of effects) {
-    if (effect.type === 'persist') parts.push({ text: 'persists', to: [] })
-    if (effect.type === 'output' && effect.event.type === 'suspect') {
-      parts.push({ text: `suspects ${JSON.stringify(effect.event['peer'])}`, to: [] })
+  #stepText(record: Step): string | null {
+    const cause = record.type === 'start' ? 'starts' : this.#inputText(record.input)
+    if (record.type === 'step' && record.takenBack === true)
+      return `${cause}: rolls back, because its data could not be stored`
+    if (record.type === 'step' && record.failed !== undefined) {
+      const then = record.failed.isFatal ? 'and stops' : 'and drops the message'
+      return `${cause}: fails (${record.failed.error}) ${then}`
     }
-    if (effect.type !== 'send' || (kinds !== null && !kinds.includes(effect.body.kind))) continue
-    const text = messageText(effect.body)
-    const last = parts.at(-1)
-    if (last?.text === text) last.to.push(effect.to)
-    else parts.push({ text, to: [effect.to] })
+    const { node, effects, cutAfter, view } = record
+    if (record.type === 'start') this.#beliefs.delete(node)
+    const before = this.#beliefs.get(node)
+    const belief = cutAfter === null && view !== null ? this.#believe(node, view) : null
+    const carriedOut = cutAfter === null ? effects : effects.slice(0, cutAfter)
+    const did = [...this.#actionTexts(carriedOut), ...(belief === null || belief === before ? [] : [belief])]
+    const cut = cutAfter === null ? '' : ` -- and crashes after ${cutAfter} of ${effects.length} effects`
+    const isQuiet = cut === '' && (belief === null || belief === before) && !this.#isTelling(carriedOut)
+    if (isQuiet && !this.#options.all && (record.type === 'start' || this.#isBackground(record.input)))
+      return null
+    return `${cause}${did.length === 0 ? '' : `: ${did.join('; ')}`}${cut}`
   }
-  const texts = parts.map(({ text, to }) => (to.length === 0 ? text : `${text} to ${to.join(', ')}`))
-  return (view === null ? texts : [...texts, beliefText(view)]).join('; ')
+
+  #believe(node: NodeId, view: View): string {
+    const text = beliefText(view)
+    this.#beliefs.set(node, text)
+    return text
+  }
+
+  /** The messages that are shown of a message on the wire, each with its text. */
+  #shown(body: Message): readonly { readonly text: string; readonly isRoutine: boolean }[] {
+    const { kinds, all, carried } = this.#options
+    const inside = carried === undefined ? [body] : carried(body)
+    const shown = inside.filter(({ kind }) => all || kinds.includes(kind))
+    if (all && shown.length === 0) return [{ text: messageText(body), isRoutine: true }]
+    return shown.map((message) => {
+      const summary = this.#summaryOf(message)
+      if (summary === null) return { text: messageText(message), isRoutine: false }
+      const { words, isRoutine } = summary
+      return { text: words === '' ? message.kind : `${message.kind}(${words})`, isRoutine }
+    })
+  }
+
+  #summaryOf(message: Message): MessageSummary | null {
+    try {
+      return this.#options.summaryOf?.(message) ?? null
+    } catch {
+      // A damaged trace: the fields of the message are not what they should be.
+      return null
+    }
+  }
+
+  #isBackground(input: Input): boolean {
+    if (input.type === 'message') return this.#shown(input.body).every(({ isRoutine }) => isRoutine)
+    return input.type === 'timer' || input.type === 'register'
+  }
+
+  /** Whether one of the effects is worth a line. */
+  #isTelling(effects: readonly Effect[]): boolean {
+    return effects.some((effect) => {
+      if (effect.type === 'send') return this.#shown(effect.body).some(({ isRoutine }) => !isRoutine)
+      return effect.type === 'persist' || isSuspicion(effect)
+    })
+  }
+
+  #inputText(input: Input): string {
+    switch (input.type) {
+      case 'message': {
+        const shown = this.#shown(input.body).map(({ text }) => text)
+        return shown.length === 0
+          ? `hears from ${input.from}`
+          : `receives ${shown.join(' and ')} from ${input.from}`
+      }
+      case 'timer':
+        return `timer ${input.name}`
+      case 'link':
+        return `sees the link to ${input.peer} ${input.up ? 'up' : 'down'}`
+      case 'register':
+        return this.#replyText(input)
+      case 'command':
+        return `command ${commandText(input.command)}`
+      case 'suspended':
+        return `wakes after a suspension of ${msOf(input.by)} ms`
+      default:
+        return input satisfies never
+    }
+  }
+
+  #replyText({ call, outcome, value }: Input & { type: 'register' }): string {
+    const what = call.op === 'write' ? 'its write' : `its ${call.op} of the register of ${call.of}`
+    if (outcome === 'unknown') return `does not know the outcome of ${what}`
+    if (call.op === 'write') return `has written its register${this.#contentText(call.value)}`
+    if (call.op !== 'read') return `learns that ${what} is done`
+    return value === null
+      ? `reads that the register of ${call.of} was never written`
+      : `reads the register of ${call.of}${this.#contentText(value)}`
+  }
+
+  #contentText(value: Plain): string {
+    const { registers } = this.#options
+    return registers === undefined || registers === null ? '' : ` (${registers.describe(value)})`
+  }
+
+  /** The effects in order. Equal messages to several nodes are combined. */
+  #actionTexts(effects: readonly Effect[]): readonly string[] {
+    const parts: { readonly text: string; readonly to: NodeId[] }[] = []
+    for (const effect of effects) {
+      if (effect.type === 'persist' && parts.at(-1)?.text !== 'persists')
+        parts.push({ text: 'persists', to: [] })
+      if (isSuspicion(effect))
+        parts.push({ text: `suspects ${JSON.stringify(effect.event['peer'])}`, to: [] })
+      if (effect.type !== 'send') continue
+      for (const { text } of this.#shown(effect.body)) {
+        const last = parts.at(-1)
+        if (last?.text === text) last.to.push(effect.to)
+        else parts.push({ text, to: [effect.to] })
+      }
+    }
+    return parts.map(({ text, to }) => (to.length === 0 ? text : `${text} to ${to.join(', ')}`))
+  }
+}
+
+type Output = Effect & { readonly type: 'output' }
+
+function isSuspicion(effect: Effect): effect is Output {
+  return effect.type === 'output' && effect.event.type === 'suspect'
 }
 
 function beliefText(view: View): string {

@@ -9,7 +9,7 @@ import {
   readTrace,
   replay,
   type TraceRecord,
-  transcriptLine,
+  Transcript,
   writeTrace,
 } from '../trace/index.ts'
 
@@ -80,7 +80,8 @@ describe('a tick', () => {
     expect(replay(trace, definition).difference).toBeNull()
     const timeless = { header, records: records.filter(({ type }) => type !== 'tick') }
     expect(replay(timeless, definition).difference).toMatchObject({ node: 2 })
-    const lines = records.map((each) => transcriptLine(each, { kinds: definition.kinds, all: false }))
+    const transcript = new Transcript({ ...definition, all: false })
+    const lines = records.map((each) => transcript.line(each))
     expect(lines).toContain('       5.000 ms  -- a tick of 1 ms passes; 1 is follower --')
   })
 

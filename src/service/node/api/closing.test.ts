@@ -24,6 +24,8 @@ const UNCLOSABLE: ElectionBackend = {
   command: async () => null,
   async stepDown() {},
   injectFaults() {},
+  announce() {},
+  explain: () => null,
   async *trace() {},
   async close() {
     throw new Error('the disk is gone')

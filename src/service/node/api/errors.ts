@@ -13,7 +13,7 @@ export class LeadershipLostError extends Error {
   readonly detail: string | null
 
   constructor({ reason, detail, cause }: Loss) {
-    super(`this node no longer leads: ${reason}${detail === null ? '' : ` (${detail})`}`, { cause })
+    super(`this node no longer leads: ${reason}${detail === null ? '' : `: ${detail}`}`, { cause })
     this.reason = reason
     this.detail = detail
   }

@@ -166,6 +166,8 @@ function withClose(backend: ElectionBackend, close: () => Promise<void>): Electi
     command: (command) => backend.command(command),
     stepDown: (token) => backend.stepDown(token),
     injectFaults: (faults) => backend.injectFaults(faults),
+    explain: (late) => backend.explain(late),
+    announce: (news) => backend.announce(news),
     trace: () => backend.trace(),
     close,
   }

@@ -1,4 +1,6 @@
 /** Why a term ended. */
+import type { NodeId, Output } from '../../../core/index.ts'
+import type { CauseKind, Explanation } from '../../runtime/index.ts'
 
 export const LOSS_REASONS = [
   /** The lease was not renewed in time. */
@@ -43,10 +45,29 @@ export type Loss = {
   readonly detail: string | null
   /** The error that ended the election. */
   readonly cause?: Error
+  /** The kind of cause, where the reason alone does not decide it, and the node that caused it, if it is another one. */
+  readonly kind?: CauseKind
+  readonly node?: NodeId
 }
 
+/** What explains a loss: `kind`, `detail` and `node` of an explanation, as far as they are known. */
+type Details = Explanation | Output
+
 /** The loss that a cause of the protocol stands for. */
-export function lossFrom(cause: string): Loss {
+export function lossFrom(cause: string, details: Details | null = null): Loss {
   const reason = LOSS_REASONS.find((known) => known === cause)
-  return reason === undefined ? { reason: 'deposed', detail: cause } : { reason, detail: null }
+  if (reason === undefined) return { reason: 'deposed', detail: cause }
+  const { kind, detail, node } = (details ?? {}) as { readonly [field: string]: unknown }
+  return {
+    reason,
+    detail: typeof detail === 'string' ? detail : null,
+    ...(typeof kind === 'string' ? { kind: kind as CauseKind } : {}),
+    ...(typeof node === 'string' || typeof node === 'number' ? { node } : {}),
+  }
+}
+
+/** Of two reports of one loss, the one that explains it better. */
+export function moreExact(first: Loss, second: Loss): Loss {
+  const isVague = first.detail === null || first.kind === 'unknown'
+  return isVague && first.reason === second.reason && second.detail !== null ? second : first
 }

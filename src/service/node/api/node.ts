@@ -11,7 +11,7 @@ import { type Command, type NodeId, type Output, present } from '../../../core/i
 import { parsePeer, peerProblem } from '../../config/address.ts'
 import { MAX_PRIORITY } from '../../config/fields.ts'
 import type { WorkSettings } from '../../config/join-options.ts'
-import type { NetworkFaults } from '../../runtime/index.ts'
+import type { Announcement, NetworkFaults } from '../../runtime/index.ts'
 import {
   type ElectionBackend,
   type ElectionEvents,
@@ -30,6 +30,7 @@ import {
   parseSignal,
   type SignalOption,
 } from './arguments.ts'
+import { causeOf } from './causes.ts'
 import { AlreadyLeadingError, CommandRefusedError, InvalidArgumentError, NodeClosedError } from './errors.ts'
 import { HealthGate } from './health.ts'
 import { type Loss, lossFrom } from './loss-reason.ts'
@@ -43,6 +44,7 @@ import {
 } from './status.ts'
 import type { CurrentTerm, Term } from './term.ts'
 import { TermManager } from './term-manager.ts'
+import { RecentWarnings } from './warnings.ts'
 
 export type { SignalOption } from './arguments.ts'
 
@@ -90,6 +92,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   #closed: Promise<void> | null = null
   #failure: Error | null = null
   readonly #warned = new Set<string>()
+  readonly #warnings = new RecentWarnings()
   readonly #changes = new Notifier<NodeView>()
   readonly #elections = new Notifier<void>()
 
@@ -176,6 +179,8 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
       membership: this.isClosed ? null : membership,
       primary: this.isClosed ? null : primary,
       datagrams: current.datagrams,
+      measured: current.measured,
+      warnings: this.#warnings.list(),
     }
   }
 
@@ -283,6 +288,11 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     return this.close()
   }
 
+  /** Tells the other nodes about this one, for their status: the URL of its agent's page. No election uses it. */
+  announce(announcement: Announcement): void {
+    this.#backend?.announce(announcement)
+  }
+
   /** Injects faults into the datagrams that this node receives, for tests. */
   injectFaults(faults: NetworkFaults): void {
     checkFaults(faults)
@@ -302,7 +312,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
         this.#emitLater('elected', { token, cause })
         break
       case 'demoted':
-        this.#endTerm(token, lossFrom(cause))
+        this.#endTerm(token, lossFrom(cause, event))
         break
       case 'yield': {
         const { term } = this.#terms
@@ -327,8 +337,11 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   }
 
   #endTerm(token: number | null, loss: Loss): void {
-    const { reason, detail } = this.#terms.handleDemoted(token, loss)
-    this.#emitLater('revoked', { token, reason, detail })
+    const exact = this.#terms.handleDemoted(token, loss)
+    const { reason, detail } = exact
+    const why = causeOf(this.id, exact)
+    queueMicrotask(() => this.#backend?.announce({ ended: { token, cause: why } }))
+    this.#emitLater('revoked', { token, reason, detail, cause: why })
   }
 
   #mismatch({ peer, field, ours, theirs }: Output): void {
@@ -393,6 +406,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   }
 
   #warn(what: string, detail: string): void {
+    this.#warnings.add(what, detail)
     this.#emitLater('warning', { what, detail })
   }
 

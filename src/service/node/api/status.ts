@@ -1,6 +1,7 @@
 /** What a node reports: its status for operators, and its events. */
 import type { NodeId, Output } from '../../../core/index.ts'
 import type { Membership, SeenView } from '../../../protocols/index.ts'
+import type { Cause, Measured } from '../../runtime/index.ts'
 import type { Datagrams, NodeStatus, NodeView } from '../election/election.ts'
 import type { LossReason } from './loss-reason.ts'
 
@@ -29,13 +30,32 @@ export type GroupStatus = NodeView & {
   /** In a store with fencing: whether this node leads and all others are fenced; null where unknown. */
   readonly primary: boolean | null
   readonly datagrams: Datagrams
+  /** The scheduling lateness of this node, the delays of its messages, and its renewals, over the last minutes. */
+  readonly measured: Measured
+  /** The last warnings, newest first; a repeated warning once, with its count. */
+  readonly warnings: readonly RecentWarning[]
+}
+
+export type RecentWarning = {
+  /** When it was last given: ISO 8601. */
+  readonly at: string
+  readonly what: string
+  readonly detail: string
+  readonly count: number
 }
 
 export type NodeEvents = {
   /** A term of this node began. */
   elected: [{ readonly token: number | null; readonly cause: string }]
-  /** A term of this node ended: exactly once for each that began. `detail`: what the reason does not say. */
-  revoked: [{ readonly token: number | null; readonly reason: LossReason; readonly detail: string | null }]
+  /** A term of this node ended: exactly once for each that began. `detail`: what the reason does not say. `cause`: the same for operators. */
+  revoked: [
+    {
+      readonly token: number | null
+      readonly reason: LossReason
+      readonly detail: string | null
+      readonly cause: Cause
+    },
+  ]
   /** The leader or the role of this node changed. */
   change: [NodeView]
   /** This node, as leader, changed the set of voters. */

@@ -37,6 +37,8 @@ function lab() {
       calls.push(`release ${token}`)
     },
     injectFaults() {},
+    announce() {},
+    explain: () => null,
     async *trace() {},
     async close() {},
   }

@@ -5,10 +5,11 @@
  * as long as the work may take to end, and then it expires.
  */
 
-import type { ElectionBackend } from '../election/election.ts'
+import type { Micros } from '../../../core/index.ts'
+import type { ElectionBackend, Lease } from '../election/election.ts'
 import type { Timers } from '../election/timers.ts'
 import { LeadershipLostError } from './errors.ts'
-import type { Loss, LossReason } from './loss-reason.ts'
+import { type Loss, type LossReason, moreExact } from './loss-reason.ts'
 import { CurrentTerm, type Term } from './term.ts'
 
 export type TermManagerSettings = {
@@ -69,7 +70,8 @@ export class TermManager {
   handleElected(token: number | null): void {
     const term = new CurrentTerm(
       token,
-      () => this.#settings.backend()?.lease() ?? { until: null, now: 0, token: null, reason: null },
+      () => this.#lease(),
+      (late) => this.#settings.backend()?.explain(late) ?? null,
     )
     this.#term = term
     queueMicrotask(() => {
@@ -89,7 +91,7 @@ export class TermManager {
       if (this.#work === null && loss.reason !== 'withdrew') void this.#settings.backend()?.stepDown(token)
       void this.updateCandidacy()
     })
-    return term?.ended ?? loss
+    return term === null || term.ended === null ? loss : moreExact(term.ended, loss)
   }
 
   // ---- Called by the application ----
@@ -156,17 +158,24 @@ export class TermManager {
   }
 
   /** Ends a term just before its lease does. */
-  #watch(term: CurrentTerm): void {
+  #watch(term: CurrentTerm, dueAt: Micros = this.#lease().now): void {
     if (term.ended !== null) return
+    const late = Math.max(0, this.#lease().now - dueAt)
     const left = term.remaining()
     if (left > EARLY_MS) {
-      this.#settings.timers.after(left - EARLY_MS, () => this.#watch(term))
+      const waitMs = left - EARLY_MS
+      const nextAt = this.#lease().now + waitMs * 1000
+      this.#settings.timers.after(waitMs, () => this.#watch(term, nextAt))
       return
     }
     // Reading the view delivers messages that have arrived, which may say why.
     this.#settings.backend()?.view()
     // The election may still renew the lease when only this thread was late: then it must be released.
-    void this.drain(term, term.expiry)
+    void this.drain(term, term.expiry(late))
+  }
+
+  #lease(): Lease {
+    return this.#settings.backend()?.lease() ?? { until: null, now: 0, token: null, reason: null }
   }
 
   /** No work runs under the lease: another node may lead. */

@@ -50,7 +50,7 @@ describe('a term', () => {
     expect(lossOf(() => term.assertHeld())).toBe('held')
     expect(lossOf(() => term.assertHeld(50))).toBe('held')
     expect(lossOf(() => term.assertHeld(50.1))).toBe(
-      'this node no longer leads: lease too short (50.0 ms are left, 50.1 ms are needed)',
+      'this node no longer leads: lease too short: 50.0 ms are left, 50.1 ms are needed',
     )
     // A lease that is too short for one thing is long enough for another.
     expect(lossOf(() => term.assertHeld(10))).toBe('held')
@@ -94,9 +94,9 @@ describe('a term', () => {
 
   it('takes the reason that the backend knows before its event arrives', () => {
     const { term, set } = lab()
-    expect(term.expiry).toEqual({ reason: 'expired', detail: null })
+    expect(term.expiry(0)).toEqual({ reason: 'expired', detail: null })
     set({ reason: 'stalled', until: null })
-    expect(term.expiry).toEqual({ reason: 'stalled', detail: null })
+    expect(term.expiry(0)).toEqual({ reason: 'stalled', detail: null })
     expect(lossOf(() => term.assertHeld())).toBe('this node no longer leads: stalled')
   })
 
@@ -117,6 +117,6 @@ describe('a cause of the protocol', () => {
 
   it('that is not known is a deposition, with the cause as detail', () => {
     expect(lossFrom('the moon is full')).toEqual({ reason: 'deposed', detail: 'the moon is full' })
-    expect(new LeadershipLostError(lossFrom('x')).message).toBe('this node no longer leads: deposed (x)')
+    expect(new LeadershipLostError(lossFrom('x')).message).toBe('this node no longer leads: deposed: x')
   })
 })

@@ -1,5 +1,7 @@
 /** One term of one node. */
 
+import type { Micros } from '../../../core/index.ts'
+import type { Explanation } from '../../runtime/index.ts'
 import type { Lease } from '../election/election.ts'
 import { parseMilliseconds } from './arguments.ts'
 import { LeadershipLostError } from './errors.ts'
@@ -21,13 +23,20 @@ export class CurrentTerm implements Term {
   readonly token: number | null
   readonly #abort = new AbortController()
   readonly #lease: () => Lease
+  readonly #explain: (late: Micros) => Explanation | null
   #ended: Loss | null = null
   /** Set when a caller found the lease over. From then on the term does not come back. */
   #over: Loss | null = null
 
-  constructor(token: number | null, lease: () => Lease) {
+  /** `explain` says why a lease that ends now was not renewed, if this thread is so late. */
+  constructor(
+    token: number | null,
+    lease: () => Lease,
+    explain: (late: Micros) => Explanation | null = () => null,
+  ) {
     this.token = token
     this.#lease = lease
+    this.#explain = explain
   }
 
   get signal(): AbortSignal {
@@ -39,9 +48,9 @@ export class CurrentTerm implements Term {
     return this.#ended
   }
 
-  /** The reason if the clock ends it: the backend may know why the lease is not renewed. */
-  get expiry(): Loss {
-    return lossFrom(this.#lease().reason ?? 'expired')
+  /** The reason if the clock ends it: the backend may know why the lease is not renewed. `late`: of this thread. */
+  expiry(late: Micros): Loss {
+    return this.#lossBecause(this.#lease().reason, late)
   }
 
   remaining(): number {
@@ -80,7 +89,12 @@ export class CurrentTerm implements Term {
     const { until, now, token, reason } = this.#lease()
     const left = until === null || token !== this.token ? 0 : Math.max(0, (until - now) / 1000)
     // Reading the lease may have delivered the message that ended it.
-    if (left === 0) this.#over ??= this.#ended ?? lossFrom(reason ?? 'expired')
+    if (left === 0) this.#over ??= this.#ended ?? this.#lossBecause(reason, until === null ? 0 : now - until)
     return left
+  }
+
+  #lossBecause(reason: string | null, late: Micros): Loss {
+    const cause = reason ?? 'expired'
+    return lossFrom(cause, cause === 'expired' ? this.#explain(late) : null)
   }
 }

@@ -5,19 +5,18 @@
  * access is made. A node is a member if it has a register: each round lists the registers before it is answered (see
  * open-group.ts of the protocol).
  */
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   AssertionFailedError,
   type Command,
   type Input,
+  type Micros,
   type NodeId,
   type Output,
   type PlainObject,
   type RegisterCall,
 } from '../../../core/index.ts'
 import type { StoreHosting, StoreInsight } from '../../../protocols/index.ts'
-import type { TraceHeader } from '../../../workbench/trace/index.ts'
 import type { StoreElectionSettings } from '../../config/election-settings.ts'
 import {
   activeMembers,
@@ -26,23 +25,19 @@ import {
   type RegisterBlock,
   type Registers,
 } from '../../registers/index.ts'
-import {
-  BlackBox,
-  clockName,
-  type HostClock,
-  Loop,
-  memoryStorage,
-  writeBlackBox,
-} from '../../runtime/index.ts'
+import { type Explanation, type HostClock, Loop, memoryStorage } from '../../runtime/index.ts'
 import { StoreFailedError } from '../api/errors.ts'
-import { type ElectionEvents, type ElectionStatus, type NodeView, nodeStatusOf } from './election.ts'
+import type { CoreStatus, ElectionStatus, News, NodeView } from './election.ts'
 import { Fencer } from './fencer.ts'
-import type { LocalElection } from './in-thread.ts'
+import type { LocalElection, LocalEvents } from './in-thread.ts'
+import { type Observed, withObserved } from './observed.ts'
+import { StoreBlackBox } from './store-black-box.ts'
+import { StoreObserver } from './store-observer.ts'
+import { storeStatus } from './store-status.ts'
 
 const NOT_A_CANDIDATE: Command = { do: 'campaign', willing: false, lapse: false }
 /** The backoff stops doubling after this many failures. */
 const MOST_DOUBLINGS = 5
-const NO_DATAGRAMS = { sent: 0, received: 0, dropped: 0 }
 
 export type Blocks = (ReadOutcome & { readonly outcome: 'ok' })['blocks']
 
@@ -50,14 +45,12 @@ export class ElectionInStore implements LocalElection {
   /** When each block was last seen to change, on the clock of this process. */
   readonly heard = new Map<NodeId, number>()
   readonly #self: NodeId
-  readonly #group: string
-  /** Names this run of the process. */
-  readonly #run = randomBytes(6).toString('hex')
-  readonly #box: BlackBox | null
+  readonly #box: StoreBlackBox
+  readonly #observer: StoreObserver
   readonly #hosting: StoreHosting
   readonly #options: PlainObject
   readonly #registers: Registers
-  readonly #events: ElectionEvents
+  readonly #events: LocalEvents
   readonly #clock: HostClock
   readonly #loop: Loop
   readonly #carryOut: (call: RegisterCall) => void
@@ -82,15 +75,15 @@ export class ElectionInStore implements LocalElection {
   #refusals = 0
 
   constructor(
-    { id, group, options, fencing, traceSteps }: StoreElectionSettings,
+    settings: StoreElectionSettings,
     hosting: StoreHosting,
     registers: Registers,
     blocks: Blocks,
-    events: ElectionEvents,
+    events: LocalEvents,
     clock: HostClock,
   ) {
+    const { id, group, options, fencing } = settings
     this.#self = id
-    this.#group = group
     this.#hosting = hosting
     this.#options = options
     this.#registers = registers
@@ -111,15 +104,21 @@ export class ElectionInStore implements LocalElection {
     })
     // The other nodes are added by a command, so that every recording begins alike.
     const protocol = hosting.create(id, options)
-    this.#box = traceSteps === 0 ? null : new BlackBox(id, protocol, traceSteps)
+    this.#box = new StoreBlackBox(settings, hosting, protocol, clock, () => this.#members)
+    this.#observer = new StoreObserver(settings, hosting, {
+      now: () => clock.now(),
+      warn: (what, detail) => events.warn(what, detail),
+      noted: (late, slow) => events.noted?.(late, slow),
+    })
     this.#loop = new Loop(protocol, clock, memoryStorage(), {
       send: () => {},
       output: (event) => this.#handle(event),
       register: (call) => this.#call(call),
       storageFailed: (error) => events.warn('storage', error.message),
       failed: (error) => this.#fail(error),
+      late: (by, now) => this.#observer.noteLateness(by, now),
       record: (record, before) => {
-        this.#box?.record(record, before)
+        this.#box.record(record, before)
         events.stepped?.()
         this.#stepped?.()
         this.#scheduleReport()
@@ -142,44 +141,50 @@ export class ElectionInStore implements LocalElection {
   }
 
   view(): NodeView {
-    return this.status().view
+    return this.coreStatus().view
+  }
+
+  get renewedAt(): Micros | null {
+    return this.#observer.renewedAt
+  }
+
+  status(): ElectionStatus {
+    return withObserved(this.coreStatus(), this.observed())
+  }
+
+  observed(): Observed {
+    return this.#observer.observed(this.#members)
+  }
+
+  explain(): Explanation | null {
+    return this.#observer.explainNow()
+  }
+
+  announce({ page, ended }: News): void {
+    if (page !== undefined) this.#observer.page = page
+    if (ended !== undefined) this.#observer.noteEnd(ended)
   }
 
   lease() {
     const { role, until, token } = this.#loop.view()
-    const holds = role === 'leader' && this.#state === 'running'
-    return { until: holds ? until : null, now: this.#loop.now(), token, reason: null }
+    const now = this.#loop.now()
+    const ends = role === 'leader' && this.#state === 'running' ? until : null
+    this.#observer.noteLease(ends, now)
+    return { until: ends, now, token, reason: null }
   }
 
-  status(): ElectionStatus {
-    const { role, leader, token } = this.#loop.view()
-    const now = this.#loop.now()
-    const insight = this.#insight()
-    const isLed = leader !== null && insight.leadUntil !== null && now < insight.leadUntil
-    const isRunning = this.#state === 'running'
-    return {
-      view: {
-        // A suspended node of the paper follows the leader of the epoch.
-        role: role === 'suspended' ? 'follower' : role,
-        leader: isLed && isRunning ? { id: leader, token: token ?? insight.token } : null,
-        members: isRunning ? this.#members : null,
-      },
-      leadUntil: isLed && isRunning ? insight.leadUntil : null,
-      membersUntil: insight.leadUntil,
-      now,
-      voters: [this.#members],
-      nodes: this.#members.map((id) => {
-        if (id === this.#self) return { id, reachable: isRunning, evidenceMsAgo: 0, heardMsAgo: 0 }
-        const isThere = (this.#blocks.get(id)?.holder ?? null) !== null
-        const heardAt = this.heard.get(id) ?? null
-        return nodeStatusOf(id, { heardAt, evidenceAt: null, evidenceFor: null, isReachable: isThere, now })
-      }),
-      evidenceFor: null,
-      isSilent: insight.isStarting || !this.#isClaimed,
-      membership: null,
-      primary: (this.#loop.view().detail?.['primary'] as boolean | undefined) ?? null,
-      datagrams: NO_DATAGRAMS,
-    }
+  coreStatus(): CoreStatus {
+    return storeStatus({
+      self: this.#self,
+      view: this.#loop.view(),
+      insight: this.#insight(),
+      now: this.#loop.now(),
+      members: this.#members,
+      isRunning: this.#state === 'running',
+      isClaimed: this.#isClaimed,
+      heardAt: (id) => this.heard.get(id) ?? null,
+      isHeld: (id) => (this.#blocks.get(id)?.holder ?? null) !== null,
+    })
   }
 
   async command(command: Command): Promise<string | null> {
@@ -209,32 +214,13 @@ export class ElectionInStore implements LocalElection {
   /** A store has no network links to harm. */
   injectFaults(): void {}
 
-  async *trace(): AsyncGenerator<string, void, void> {
-    if (this.#box !== null) yield* this.#box.text((skipped) => this.#header(skipped))
-  }
-
-  #header(skipped: number): TraceHeader {
-    const takenAt = this.#clock.now()
-    const recording = {
-      group: this.#group,
-      node: this.#self,
-      run: this.#run,
-      skipped,
-      clock: clockName(),
-      takenAt,
-      wallAhead: Date.now() * 1000 - takenAt,
-    }
-    const { name: protocol, recordedOptions } = this.#hosting
-    const options: PlainObject = { ...this.#options, ...recordedOptions(this.#group) }
-    return { trace: 1, protocol, nodes: this.#members, options, seed: 0, recording, hosted: this.#group }
+  trace(): AsyncGenerator<string, void, void> {
+    return this.#box.text()
   }
 
   /** The trace that replays to the failed assertion, as a file. */
   #leaveBlackBox(): void {
-    if (this.#box === null) return
-    const owner = { group: this.#group, node: String(this.#self), run: this.#run, data: null }
-    const text = this.#box.textAtOnce((skipped) => this.#header(skipped))
-    const file = writeBlackBox(owner, text)
+    const file = this.#box.write()
     if (file !== null)
       this.#events.warn('black box', `the last steps are in ${file}: conclave replay ${file}`)
   }
@@ -266,7 +252,7 @@ export class ElectionInStore implements LocalElection {
   #remove(of: NodeId): string | null {
     if (of === this.#self) return 'a node cannot remove itself; close it, and ask another node'
     if (!this.#members.includes(of)) return `${of} has no register; the group has ${this.#members.join(', ')}`
-    if (of === this.#loop.view().leader && this.status().view.leader !== null)
+    if (of === this.#loop.view().leader && this.view().leader !== null)
       return `${of} leads; remove it when its process is gone for good`
     const { removing } = this.#insight()
     if (removing !== null && removing !== of) return `${removing} is being removed: try again when it is`
@@ -314,10 +300,16 @@ export class ElectionInStore implements LocalElection {
     switch (event.type) {
       case 'elected':
         this.#token = event['token'] as number
-        this.#events.output(event)
+        this.#events.output(this.#observer.explain(event))
         break
       case 'demoted':
-        this.#events.output({ ...event, token: this.#token, cause: this.#causeOf(event['cause'] as string) })
+        this.#events.output(
+          this.#observer.explain({
+            ...event,
+            token: this.#token,
+            cause: this.#causeOf(event['cause'] as string),
+          }),
+        )
         break
       case 'fence': {
         const { token, targets } = event as Output & { token: number; targets: readonly NodeId[] }
@@ -344,6 +336,7 @@ export class ElectionInStore implements LocalElection {
     queueMicrotask(() => {
       this.#isReportScheduled = false
       if (this.#state !== 'running') return
+      this.lease()
       if (this.#fencer.isNeeded) this.#fencer.stop(this.#insight().fencing)
       this.#events.changed(this.view())
     })
@@ -353,6 +346,7 @@ export class ElectionInStore implements LocalElection {
 
   #call(call: RegisterCall): void {
     if (this.#isClaimed) {
+      this.#observer.noteCall(call)
       this.#carryOut(call)
       return
     }
@@ -366,6 +360,7 @@ export class ElectionInStore implements LocalElection {
       this.#isClaimed = false
       void this.#claimAgain()
     }
+    this.#observer.noteAnswer(input.call)
     this.#loop.answer(input)
   }
 
@@ -432,6 +427,7 @@ export class ElectionInStore implements LocalElection {
     this.#fencer.stop(null)
     clearTimeout(this.#pause ?? undefined)
     this.#loop.stop()
+    this.#observer.close()
     await this.#registers.close()
     this.#clock.close()
   }

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { nodeStatusOf, viewOf } from './election.ts'
+import { nodeReachOf, viewOf } from './election.ts'
 
 const NOW = 1_000_000
 
-it.each<[string, Parameters<typeof nodeStatusOf>[1], ReturnType<typeof nodeStatusOf>]>([
+it.each<[string, Parameters<typeof nodeReachOf>[1], ReturnType<typeof nodeReachOf>]>([
   [
     'evidence that still counts',
     { heardAt: 990_000, evidenceAt: 980_000, evidenceFor: 30_000, isReachable: false, now: NOW },
@@ -35,7 +35,7 @@ it.each<[string, Parameters<typeof nodeStatusOf>[1], ReturnType<typeof nodeStatu
     { id: 'b', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 },
   ],
 ])('the status of a node with %s', (_what, known, status) => {
-  expect(nodeStatusOf('b', known)).toEqual(status)
+  expect(nodeReachOf('b', known)).toEqual(status)
 })
 
 it('puts the token of a view beside its leader', () => {

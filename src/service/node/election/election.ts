@@ -6,13 +6,24 @@
  */
 import type { Command, Micros, NodeId, View } from '../../../core/index.ts'
 import type { Membership } from '../../../protocols/index.ts'
-import type { Address, NetworkFaults, NodeView } from '../../runtime/index.ts'
+import {
+  type Address,
+  type Announcement,
+  type Cause,
+  type Explanation,
+  type Measured,
+  type NetworkFaults,
+  type NodeDetails,
+  type NodeView,
+} from '../../runtime/index.ts'
 
 export type { ElectionEvents, NodeView } from '../../runtime/index.ts'
+export { NO_DETAILS, NOTHING_MEASURED } from '../../runtime/index.ts'
 
 export const NO_VIEW: NodeView = { role: 'follower', leader: null, members: null }
 
-export type NodeStatus = {
+/** Whether a node is reachable, and why. */
+export type NodeReach = {
   readonly id: NodeId
   /** Whether it can exchange messages with this node right now, by the evidence that follows. */
   readonly reachable: boolean
@@ -25,6 +36,8 @@ export type NodeStatus = {
   readonly heardMsAgo: number | null
 }
 
+export type NodeStatus = NodeReach & NodeDetails
+
 /** What is known about another node, on the clock of `now`. */
 type NodeEvidence = {
   readonly heardAt: Micros | null
@@ -36,24 +49,29 @@ type NodeEvidence = {
 }
 
 /** The status of another node now, from evidence that may be older. */
-export function nodeStatusOf(id: NodeId, known: NodeEvidence): NodeStatus {
+export function nodeReachOf(id: NodeId, known: NodeEvidence): NodeReach {
   const { heardAt, evidenceAt, evidenceFor, isReachable: isThere, now } = known
   const agoMs = (at: Micros | null): number | null => (at === null ? null : Math.max(0, (now - at) / 1000))
   const there = evidenceFor === null ? isThere : evidenceAt !== null && now - evidenceAt < evidenceFor
   return { id, reachable: there, evidenceMsAgo: agoMs(evidenceAt), heardMsAgo: agoMs(heardAt) }
 }
 
+/** This node reaches itself. */
+export function ownReach(id: NodeId, reachable: boolean): NodeReach {
+  return { id, reachable, evidenceMsAgo: 0, heardMsAgo: 0 }
+}
+
 export type Datagrams = { readonly sent: number; readonly received: number; readonly dropped: number }
 
-/** The status of an election, for operators. */
-export type ElectionStatus = {
+/** The status of an election without what was observed besides it. */
+export type CoreStatus = {
   readonly view: NodeView
   /** When the lease of the known leader ends, and until when the members in the view are certain; on the clock of `now`. */
   readonly leadUntil: Micros | null
   readonly membersUntil: Micros | null
   readonly now: Micros
   readonly voters: readonly (readonly NodeId[])[]
-  readonly nodes: readonly NodeStatus[]
+  readonly nodes: readonly NodeReach[]
   /** For how long evidence that a node is reachable counts; null where the protocol does not say. */
   readonly evidenceFor: Micros | null
   readonly isSilent: boolean
@@ -62,6 +80,12 @@ export type ElectionStatus = {
   /** Whether this node is in the primary partition of its epoch; null where unknown. */
   readonly primary: boolean | null
   readonly datagrams: Datagrams
+}
+
+/** The status of an election, for operators. */
+export type ElectionStatus = Omit<CoreStatus, 'nodes'> & {
+  readonly nodes: readonly NodeStatus[]
+  readonly measured: Measured
 }
 
 /** The lease of this node, on its own clock; `until` is null when it does not lead. */
@@ -80,6 +104,11 @@ export type PeerCommand = Command &
     | { readonly do: 'removePeer'; readonly id: NodeId }
   )
 
+/** What a node tells the others: about itself, or how its last term ended. */
+export type News = Partial<Announcement> & {
+  readonly ended?: { readonly token: number | null; readonly cause: Cause }
+}
+
 export type ElectionBackend = {
   view(): NodeView
   status(): ElectionStatus
@@ -90,6 +119,10 @@ export type ElectionBackend = {
   stepDown(token: number | null): Promise<void>
   /** Injects faults into the datagrams received from peers. */
   injectFaults(faults: NetworkFaults): void
+  /** Why a lease that ends now was not renewed, if that is known. `late`: how late this thread is itself. */
+  explain(late: Micros): Explanation | null
+  /** Tells the other nodes about this one. */
+  announce(news: News): void
   /** The black box, in pieces of text. */
   trace(): AsyncIterable<string>
   /** Closes it without releasing a lease, which expires. */

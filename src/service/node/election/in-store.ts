@@ -12,7 +12,7 @@ import {
 import { type HostClock, openHostClock } from '../../runtime/index.ts'
 import type { ElectionEvents } from './election.ts'
 import { type Blocks, ElectionInStore } from './election-in-store.ts'
-import type { LocalElection } from './in-thread.ts'
+import type { LocalElection, LocalEvents } from './in-thread.ts'
 
 /** How long an unreachable store is tried when a node starts. */
 const REACH_MS = 5000
@@ -23,7 +23,7 @@ const MIN_TIMEOUT_MS = 1000
 /** The backend closes `clock`. */
 export async function openElectionInStore(
   settings: StoreElectionSettings,
-  events: ElectionEvents,
+  events: LocalEvents,
   clock: HostClock = openHostClock(),
 ): Promise<LocalElection> {
   try {

@@ -1,76 +1,262 @@
 /** An election backend in the thread of the caller. It is late whenever this thread is blocked. */
-import { type Command, type NodeId, type Plain, sortIds } from '../../../core/index.ts'
+import {
+  type Command,
+  type Micros,
+  type NodeId,
+  type Output,
+  type Plain,
+  present,
+  sortIds,
+} from '../../../core/index.ts'
 import { type GroupSpec, peerHosting } from '../../../protocols/index.ts'
 import type { NetworkElectionSettings } from '../../config/election-settings.ts'
 import {
+  type Endpoint,
+  type Explanation,
   type HostClock,
   InvalidGroupError,
+  type LateEpisode,
   memoryStorage,
+  type NetworkFaults,
   openHostClock,
   openStorage,
+  type SlowEpisode,
   type Storage,
 } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
 import {
+  type CoreStatus,
   type ElectionBackend,
   type ElectionEvents,
   type ElectionStatus,
+  type Lease,
+  type News,
   NO_VIEW,
-  nodeStatusOf,
+  type NodeView,
+  nodeReachOf,
+  ownReach,
   type PeerCommand,
   viewOf,
 } from './election.ts'
+import { GroupObserver } from './group-observer.ts'
+import { type Observed, withObserved } from './observed.ts'
 import { openSharedEndpoint, type SharedEndpoint } from './shared-endpoint.ts'
 
 /** A backend that runs in this thread. */
 export type LocalElection = ElectionBackend & {
   /** When each node was last heard, on the clock of this process. */
   readonly heard: ReadonlyMap<NodeId, number>
+  /** The part of the status that is cheap to compute, and the rest. */
+  coreStatus(): CoreStatus
+  observed(): Observed
+  /** When the lease was last renewed. */
+  readonly renewedAt: Micros | null
+}
+
+/** Events of an election in its own thread. */
+export type LocalEvents = ElectionEvents & {
+  /** An assumption was broken just now. */
+  noted?(late: LateEpisode | null, slow: SlowEpisode | null): void
 }
 
 /** `openClock` is called when the endpoint is not open yet; the endpoint closes the clock. */
 export async function openElectionInThread(
   settings: NetworkElectionSettings,
-  events: ElectionEvents,
+  events: LocalEvents,
   openClock: () => HostClock = openHostClock,
 ): Promise<LocalElection> {
-  const { group, id: self, options } = settings
-  let spec: GroupSpec = { protocol: settings.protocol, nodes: settings.nodes, options }
-  let refusal: string | null = null
-  let isClosed = false
-  /** Reports the view, once the election runs. */
-  let reportView = (): void => {}
-  const shared = await startElection(settings, spec, openClock, {
-    ...events,
-    output(event) {
-      if (event.type === 'refused') refusal = event['why'] as string
-      events.output(event)
-      queueMicrotask(() => reportView())
-    },
-  })
-  const { endpoint } = shared
-  reportView = () => {
-    if (!isClosed) events.changed(viewOf(endpoint.view(group)))
+  const election = new ElectionInThread(settings, events)
+  await election.open(openClock)
+  return election
+}
+
+class ElectionInThread implements LocalElection {
+  readonly #settings: NetworkElectionSettings
+  readonly #events: LocalEvents
+  #spec: GroupSpec
+  #shared: SharedEndpoint | null = null
+  #observer: GroupObserver | null = null
+  #refusal: string | null = null
+  /** The status at the time of closing. */
+  #last: ElectionStatus | null = null
+
+  constructor(settings: NetworkElectionSettings, events: LocalEvents) {
+    const { protocol, nodes, options } = settings
+    this.#settings = settings
+    this.#events = events
+    this.#spec = { protocol, nodes, options }
   }
 
-  function regroup(nodes: readonly NodeId[]): void {
-    const next: GroupSpec = { ...spec, nodes: sortIds(nodes) }
-    endpoint.regroup(group, next)
-    spec = next
+  async open(openClock: () => HostClock): Promise<void> {
+    const events = this.#events
+    const { group } = this.#settings
+    this.#shared = await startElection(this.#settings, this.#spec, openClock, {
+      ...events,
+      output: (event) => this.#handleOutput(event),
+      stepped: () => this.#stepped(),
+    })
+    this.#observer = new GroupObserver(group, this.#endpoint, {
+      spec: () => this.#spec,
+      warn: (what, detail) => events.warn(what, detail),
+      noted: (late, slow) => events.noted?.(late, slow),
+    })
+  }
+
+  get heard(): ReadonlyMap<NodeId, number> {
+    return this.#endpoint.heard
+  }
+
+  get renewedAt(): Micros | null {
+    return this.#observer?.renewedAt ?? null
+  }
+
+  view(): NodeView {
+    return this.#last?.view ?? viewOf(this.#endpoint.view(this.#settings.group))
+  }
+
+  lease(): Lease {
+    const endpoint = this.#endpoint
+    if (this.#isClosed) return { until: null, now: endpoint.now(), token: null, reason: null }
+    const { role, until, token } = endpoint.view(this.#settings.group)
+    const now = endpoint.now()
+    const ends = role === 'leader' ? until : null
+    this.#observer?.noteLease(ends, now)
+    return { until: ends, now, token, reason: null }
+  }
+
+  status(): ElectionStatus {
+    return this.#last ?? withObserved(this.coreStatus(), this.observed())
+  }
+
+  observed(): Observed {
+    if (this.#observer === null) throw new Error('the election has not started')
+    return this.#observer.observed()
+  }
+
+  coreStatus(): CoreStatus {
+    if (this.#last !== null) return this.#last
+    const endpoint = this.#endpoint
+    const { group, id: self } = this.#settings
+    const shown = endpoint.view(group)
+    const view = viewOf(shown)
+    const now = endpoint.now()
+    const insight = endpoint.insight(group)
+    const evidence = new Map(insight.evidence?.of.map(({ id, at }) => [id, at]))
+    const evidenceFor = insight.evidence?.lasts ?? null
+    const isLed = view.leader !== null && insight.leadUntil !== null
+    const { sent, received, dropped } = endpoint.counts
+    return {
+      view: isLed ? view : { ...view, leader: null },
+      leadUntil: isLed ? insight.leadUntil : null,
+      membersUntil: shown.until,
+      now,
+      voters: insight.voters,
+      nodes: this.#spec.nodes.map((id) => {
+        if (id === self) return ownReach(id, true)
+        return nodeReachOf(id, {
+          heardAt: endpoint.heard.get(id) ?? null,
+          evidenceAt: evidence.get(id) ?? null,
+          evidenceFor,
+          isReachable: insight.heard.includes(id),
+          now,
+        })
+      }),
+      evidenceFor,
+      isSilent: insight.silentUntil !== null,
+      membership: insight.membership,
+      primary: null,
+      datagrams: { sent, received, dropped },
+    }
+  }
+
+  async command(command: Command): Promise<string | null> {
+    if (this.#isClosed) return 'this node is closed'
+    if (command.do === 'addPeer' || command.do === 'removePeer')
+      return this.#changePeers(command as unknown as PeerCommand)
+    this.#refusal = null
+    this.#endpoint.command(this.#settings.group, command)
+    if (command.do === 'setPriority' && this.#refusal === null && this.#observer !== null)
+      this.#observer.priority = command['priority'] as number
+    return this.#refusal
+  }
+
+  async stepDown(token: number | null): Promise<void> {
+    if (this.#isClosed) return
+    const { group } = this.#settings
+    const view = this.#endpoint.view(group)
+    if (view.role === 'leader' && view.token === token) this.#endpoint.command(group, { do: 'stepDown' })
+  }
+
+  injectFaults(faults: NetworkFaults): void {
+    this.#endpoint.injectFaults(faults)
+  }
+
+  /** The events of this thread are never late: what they say is all that is known. */
+  explain(): Explanation | null {
+    return this.#isClosed ? null : (this.#observer?.explainNow() ?? null)
+  }
+
+  announce({ page, ended }: News): void {
+    if (this.#isClosed) return
+    if (page !== undefined) this.#endpoint.abouts.page = page
+    if (ended !== undefined) this.#observer?.noteEnd(ended)
+  }
+
+  trace(): AsyncGenerator<string, void, void> {
+    return present(this.#shared, 'the endpoint').trace(this.#settings.group, this.#spec)
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    const current = this.status()
+    this.#last = {
+      ...current,
+      view: NO_VIEW,
+      leadUntil: null,
+      membersUntil: null,
+      nodes: current.nodes.map((node) =>
+        node.id === this.#settings.id ? { ...node, reachable: false } : node,
+      ),
+    }
+    this.#observer?.close()
+    await this.#shared?.leave(this.#settings.group)
+  }
+
+  get #isClosed(): boolean {
+    return this.#last !== null
+  }
+
+  get #endpoint(): Endpoint {
+    return present(this.#shared, 'the endpoint').endpoint
+  }
+
+  #handleOutput(event: Output): void {
+    if (event.type === 'refused') this.#refusal = event['why'] as string
+    this.#events.output(this.#observer?.explain(event) ?? event)
+    queueMicrotask(() => {
+      if (this.#shared !== null && !this.#isClosed) this.#events.changed(this.view())
+    })
+  }
+
+  #stepped(): void {
+    if (this.#events.stepped !== undefined) this.#events.stepped()
+    else if (this.#observer?.isLeading === true && !this.#isClosed) this.lease()
   }
 
   /** The protocol does not know addresses: the endpoint adds and removes peers. */
-  async function changePeers(command: PeerCommand): Promise<string | null> {
+  async #changePeers(command: PeerCommand): Promise<string | null> {
+    const { group } = this.#settings
+    const shared = present(this.#shared, 'the endpoint')
     try {
       if (command.do === 'addPeer') {
         const { id, address } = command
-        const { fixedNodes } = peerHosting(spec.protocol)
+        const { fixedNodes } = peerHosting(this.#spec.protocol)
         if (fixedNodes !== null) return fixedNodes
-        if (spec.nodes.includes(id)) return `${id} is already in the group`
+        if (this.#spec.nodes.includes(id)) return `${id} is already in the group`
         await shared.claim(group, { id, address })
-        regroup([...spec.nodes, id])
+        this.#regroup([...this.#spec.nodes, id])
       } else {
-        regroup(spec.nodes.filter((node) => node !== command.id))
+        this.#regroup(this.#spec.nodes.filter((node) => node !== command.id))
         shared.release(group, command.id)
       }
       return null
@@ -80,80 +266,11 @@ export async function openElectionInThread(
     }
   }
 
-  /** The status at the time of closing. */
-  let last: ElectionStatus | null = null
-  const backend: LocalElection = {
-    heard: endpoint.heard,
-    view: () => last?.view ?? viewOf(endpoint.view(group)),
-    lease() {
-      if (isClosed) return { until: null, now: endpoint.now(), token: null, reason: null }
-      const { role, until, token } = endpoint.view(group)
-      return { until: role === 'leader' ? until : null, now: endpoint.now(), token, reason: null }
-    },
-    status() {
-      if (last !== null) return last
-      const shown = endpoint.view(group)
-      const view = viewOf(shown)
-      const now = endpoint.now()
-      const insight = endpoint.insight(group)
-      const evidence = new Map(insight.evidence?.of.map(({ id, at }) => [id, at]))
-      const evidenceFor = insight.evidence?.lasts ?? null
-      const isLed = view.leader !== null && insight.leadUntil !== null
-      const { sent, received, dropped } = endpoint.counts
-      return {
-        view: isLed ? view : { ...view, leader: null },
-        leadUntil: isLed ? insight.leadUntil : null,
-        membersUntil: shown.until,
-        now,
-        voters: insight.voters,
-        nodes: spec.nodes.map((id) => {
-          if (id === self) return { id, reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 }
-          return nodeStatusOf(id, {
-            heardAt: endpoint.heard.get(id) ?? null,
-            evidenceAt: evidence.get(id) ?? null,
-            evidenceFor,
-            isReachable: insight.heard.includes(id),
-            now,
-          })
-        }),
-        evidenceFor,
-        isSilent: insight.silentUntil !== null,
-        membership: insight.membership,
-        primary: null,
-        datagrams: { sent, received, dropped },
-      }
-    },
-    async command(command: Command) {
-      if (isClosed) return 'this node is closed'
-      if (command.do === 'addPeer' || command.do === 'removePeer') {
-        return changePeers(command as unknown as PeerCommand)
-      }
-      refusal = null
-      endpoint.command(group, command)
-      return refusal
-    },
-    async stepDown(token) {
-      if (isClosed) return
-      const view = endpoint.view(group)
-      if (view.role === 'leader' && view.token === token) endpoint.command(group, { do: 'stepDown' })
-    },
-    injectFaults: (faults) => endpoint.injectFaults(faults),
-    trace: () => shared.trace(group, spec),
-    async close() {
-      if (isClosed) return
-      const current = backend.status()
-      last = {
-        ...current,
-        view: NO_VIEW,
-        leadUntil: null,
-        membersUntil: null,
-        nodes: current.nodes.map((node) => (node.id === self ? { ...node, reachable: false } : node)),
-      }
-      isClosed = true
-      await shared.leave(group)
-    },
+  #regroup(nodes: readonly NodeId[]): void {
+    const next: GroupSpec = { ...this.#spec, nodes: sortIds(nodes) }
+    this.#endpoint.regroup(this.#settings.group, next)
+    this.#spec = next
   }
-  return backend
 }
 
 /** Joins the group at the endpoint of its address. */

@@ -6,21 +6,36 @@
  * messages. A question is answered after the messages that have arrived were handled.
  */
 import { MessageChannel } from 'node:worker_threads'
-import type { Command, Micros, Output } from '../../../core/index.ts'
+import type { Command, Micros, NodeId, Output } from '../../../core/index.ts'
 import { addedModules } from '../../../protocols/index.ts'
 import type { NetworkElectionSettings, StoreElectionSettings } from '../../config/election-settings.ts'
-import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../../runtime/index.ts'
+import {
+  type Explanation,
+  explainExpiry,
+  type HostClock,
+  type LateEpisode,
+  monotonicNow,
+  type NetworkFaults,
+  NOTHING_MEASURED,
+  openHostClock,
+  silenceOf,
+} from '../../runtime/index.ts'
 import { WorkerLostError } from '../api/errors.ts'
 import {
+  type CoreStatus,
   type ElectionBackend,
   type ElectionEvents,
   type ElectionStatus,
   type Lease,
+  type News,
   NO_VIEW,
   type NodeView,
-  nodeStatusOf,
+  nodeReachOf,
+  ownReach,
 } from './election.ts'
 import { deserializeError } from './error-transfer.ts'
+import { assumedBy } from './lease-timing.ts'
+import { type Observed, withObserved } from './observed.ts'
 import { type SharedLeaseState, SharedState } from './shared-lease.ts'
 import { progressEveryMs } from './stall-watch.ts'
 import { SuspendCheck, wallAheadAtMost } from './suspend-check.ts'
@@ -71,6 +86,7 @@ class ElectionInWorker implements ElectionBackend {
   #reportedTerm: { readonly token: number | null } | null = null
   #deadline: NodeJS.Timeout | null = null
   #closed: Promise<void> | null = null
+  #observed: Observed = { at: 0, measured: NOTHING_MEASURED, nodes: [] }
   /** Resolves when an election that ended by itself has left its worker. */
   #left: Promise<void> | null = null
   #state: 'running' | 'closing' | 'ended' = 'running'
@@ -131,15 +147,15 @@ class ElectionInWorker implements ElectionBackend {
     const view = this.#viewAt(now)
     // This node knows its own lease exactly; the shared number is updated less often.
     const ends = view.role === 'leader' ? this.lease().until : leadUntil
-    return {
+    const core: CoreStatus = {
       view,
       leadUntil: view.leader === null ? null : ends,
       membersUntil,
       now,
       voters,
       nodes: nodes.map((id, place) => {
-        if (id === self) return { id, reachable: this.#state === 'running', evidenceMsAgo: 0, heardMsAgo: 0 }
-        return nodeStatusOf(id, {
+        if (id === self) return ownReach(id, this.#state === 'running')
+        return nodeReachOf(id, {
           heardAt: this.#shared.heardAt(place),
           evidenceAt: this.#shared.evidenceAt(place),
           evidenceFor,
@@ -156,6 +172,7 @@ class ElectionInWorker implements ElectionBackend {
       primary: view.leader === null ? null : primary,
       datagrams,
     }
+    return withObserved(core, this.#observed)
   }
 
   lease(): Lease {
@@ -181,6 +198,28 @@ class ElectionInWorker implements ElectionBackend {
 
   injectFaults(faults: NetworkFaults): void {
     void this.#channel.request({ request: 'injectFaults', faults })
+  }
+
+  explain(late: Micros): Explanation | null {
+    const assumed = assumedBy(this.#settings)
+    if (assumed === null) return null
+    const shared = this.#shared
+    const now = monotonicNow()
+    const { nodes, voters } = this.#snapshot
+    const since = (shared.renewedAt ?? now) + assumed.sigma + 2 * assumed.delta
+    const heardAt = (id: NodeId): Micros | null => shared.heardAt(nodes.indexOf(id))
+    // If the whole process was stopped, the worker may not have noticed yet.
+    const own: LateEpisode | null = late > assumed.sigma ? { by: late, at: now, why: 'unknown' } : null
+    const isStore = 'store' in this.#settings
+    const silence = isStore
+      ? { silent: [], isMinority: false, silentFor: null }
+      : silenceOf(voters, this.#settings.id, heardAt, since, now)
+    const evidence = { now, late: shared.late() ?? own, slow: shared.slow(nodes), latePeer: null, ...silence }
+    return explainExpiry(evidence, assumed)
+  }
+
+  announce(news: News): void {
+    void this.#channel.request({ request: 'announce', news })
   }
 
   trace(): AsyncGenerator<string, void, void> {
@@ -242,6 +281,9 @@ class ElectionInWorker implements ElectionBackend {
         for (const event of message.events) this.#report(event)
         this.#events.changed(this.#snapshot.view)
         break
+      case 'observed':
+        this.#observed = message.observed
+        break
       case 'warning':
         this.#events.warn(message.what, message.detail)
         break
@@ -282,7 +324,8 @@ class ElectionInWorker implements ElectionBackend {
     this.#channel.drain()
     if (this.#reportedTerm !== null) {
       const cause = this.lease().reason ?? 'expired'
-      this.#demoted({ type: 'demoted', token: this.#reportedTerm.token, cause })
+      const why = cause === 'expired' ? this.explain(0) : null
+      this.#demoted({ type: 'demoted', token: this.#reportedTerm.token, cause, ...why })
     }
   }
 

@@ -1,6 +1,6 @@
 /** How long a lease lasts and how early it is renewed, which is known before any node leads. */
 import { present } from '../../../core/index.ts'
-import { hostingOf } from '../../../protocols/index.ts'
+import { type Assumed, hostingOf } from '../../../protocols/index.ts'
 import type { NetworkElectionSettings, StoreElectionSettings } from '../../config/election-settings.ts'
 import { type JoinOptions, networkSettings } from '../../config/join-options.ts'
 import { isStoreJoin, type StoreJoinOptions, storeSettings } from '../../config/store-join-options.ts'
@@ -16,6 +16,12 @@ export function leaseTiming(settings: NetworkElectionSettings | StoreElectionSet
   const { protocol, options, nodes } = settings
   const { lease, margin } = present(hostingOf(protocol), protocol).leaseLength(options, nodes)
   return { lengthMs: lease / 1000, marginMs: margin / 1000 }
+}
+
+/** What the protocol assumes of hosts and network; null if it does not say. */
+export function assumedBy(settings: NetworkElectionSettings | StoreElectionSettings): Assumed | null {
+  const { protocol, options, nodes } = settings
+  return hostingOf(protocol)?.assumptions?.assumed(options, nodes) ?? null
 }
 
 /** The lease of a node that would join with these options, in which all peers have ids. */

@@ -26,6 +26,7 @@ import {
   writeBlackBox,
 } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
+import { packageVersion } from './version.ts'
 
 type Tenant = {
   readonly events: ElectionEvents
@@ -110,6 +111,7 @@ export class SharedEndpoint {
           sealer: sealer(keys, secrecy),
           storage: this.#storage,
           clock: this.#clock,
+          name: { run: this.#run, version: packageVersion() },
         },
         {
           // Warnings that concern no group in particular are reported once.

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../../test/support/wait.ts'
-import { nodeStatusOf } from './election.ts'
+import { nodeReachOf } from './election.ts'
 import { SharedState } from './shared-lease.ts'
 import { progressEveryMs, StallWatch } from './stall-watch.ts'
 import { SuspendCheck } from './suspend-check.ts'
@@ -249,7 +249,7 @@ describe('the status of another node', () => {
 
   it('expires on the clock of the reader, even if no update arrives', () => {
     const status = (now: number, evidenceFor: number | null) =>
-      nodeStatusOf('b', { heardAt: 1000, evidenceAt: 5000, evidenceFor, isReachable: true, now })
+      nodeReachOf('b', { heardAt: 1000, evidenceAt: 5000, evidenceFor, isReachable: true, now })
     expect(status(8999, 4000)).toEqual({ id: 'b', reachable: true, evidenceMsAgo: 3.999, heardMsAgo: 7.999 })
     expect(status(9000, 4000)).toMatchObject({ reachable: false, evidenceMsAgo: 4 })
     // If the protocol states no such time, its own answer counts.

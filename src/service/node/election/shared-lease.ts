@@ -8,6 +8,7 @@
  * that neither compiler nor processor reorders them.
  */
 import type { Micros, NodeId } from '../../../core/index.ts'
+import type { LateEpisode, SlowEpisode, WhyLate } from '../../runtime/index.ts'
 import type { Datagrams } from './election.ts'
 
 /** The version of the seqlock. Its lowest bit is the slot that counts. Only the election writes it. */
@@ -38,11 +39,23 @@ const MEMBERS_UNTIL = REST + 2
 const SENT = REST + 3
 const RECEIVED = REST + 4
 const DROPPED = REST + 5
+/** When the lease was last renewed; 0 when there is none. */
+const RENEWED_AT = REST + 6
+/** The worst lateness since: by how much, when (0: none), and why, as the place in `WHY_LATE`. */
+const LATE_BY = REST + 7
+const LATE_AT = REST + 8
+const LATE_WHY = REST + 9
+/** The slowest message since: how long it took, when it arrived (0: none), and the place of its sender, plus one. */
+const SLOW_BY = REST + 10
+const SLOW_AT = REST + 11
+const SLOW_FROM = REST + 12
 /**
  * From here on: when each node was last heard, then the same number of cells for when each was last known to be
  * reachable. 0: never.
  */
-const HEARD = REST + 6
+const HEARD = REST + 13
+
+const WHY_LATE: readonly WhyLate[] = ['unknown', 'busy', 'starved', 'stopped']
 
 /** The lease is renewed a few times a second, so a reader never fails this often. */
 const MOST_READS = 1000
@@ -197,6 +210,43 @@ export class SharedState {
     for (const [place, at] of instants.entries()) {
       if (place < this.#room) this.#write(HEARD + this.#room + place, at ?? 0)
     }
+  }
+
+  // ---- Why a lease is not renewed: written by the election. Values may be of two moments; they explain, nothing more ----
+
+  get renewedAt(): Micros | null {
+    const at = this.#read(RENEWED_AT)
+    return at === 0 ? null : at
+  }
+
+  set renewedAt(at: Micros | null) {
+    this.#write(RENEWED_AT, at ?? 0)
+  }
+
+  noteLate({ by, at, why }: LateEpisode): void {
+    this.#write(LATE_BY, by)
+    this.#write(LATE_WHY, Math.max(0, WHY_LATE.indexOf(why)))
+    this.#write(LATE_AT, at)
+  }
+
+  /** `place`: of the sender among the nodes; negative if it is unknown. */
+  noteSlow({ by, at }: SlowEpisode, place: number): void {
+    this.#write(SLOW_BY, by)
+    this.#write(SLOW_FROM, place + 1)
+    this.#write(SLOW_AT, at)
+  }
+
+  /** Since the last renewal. */
+  late(): LateEpisode | null {
+    const at = this.#read(LATE_AT)
+    if (at === 0 || at < this.#read(RENEWED_AT)) return null
+    return { by: this.#read(LATE_BY), at, why: WHY_LATE[this.#read(LATE_WHY)] ?? 'unknown' }
+  }
+
+  slow(nodes: readonly NodeId[]): SlowEpisode | null {
+    const at = this.#read(SLOW_AT)
+    if (at === 0 || at < this.#read(RENEWED_AT)) return null
+    return { by: this.#read(SLOW_BY), at, from: nodes[this.#read(SLOW_FROM) - 1] ?? null }
   }
 
   #read(cell: number): number {

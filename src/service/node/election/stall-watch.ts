@@ -34,6 +34,8 @@ export class StallWatch {
   #excused = 0
   #seen = 0
   isStalled = false
+  /** How long the application's thread was blocked at the last check of the current or last stall. */
+  stalledMs = 0
 
   constructor(
     shared: Pick<SharedState, 'progress'>,
@@ -65,6 +67,7 @@ export class StallWatch {
     this.#excused = (isSameSign ? this.#excused : 0) + Math.max(0, now - Math.max(this.#dueAt, progress))
     const idle = now - progress - this.#excused
     const isStalled = idle >= this.#most
+    if (isStalled) this.stalledMs = idle / 1000
     if (isStalled !== this.isStalled) {
       this.isStalled = isStalled
       if (isStalled) this.#hooks.stalled(idle / 1000)

@@ -4,8 +4,9 @@ import type { Command, Micros, NodeId, Output } from '../../../core/index.ts'
 import type { Membership } from '../../../protocols/index.ts'
 import type { NetworkElectionSettings, StoreElectionSettings } from '../../config/election-settings.ts'
 import type { NetworkFaults } from '../../runtime/index.ts'
-import type { NodeView } from './election.ts'
+import type { News, NodeView } from './election.ts'
 import type { SerializedError } from './error-transfer.ts'
+import type { Observed } from './observed.ts'
 
 /** The first message of a worker. A worker that sends something else runs another script. */
 export const GREETING = 'conclave election thread 1'
@@ -30,6 +31,7 @@ export type WorkerRequest = { readonly number: number } & (
   | { readonly request: 'command'; readonly command: Command }
   | { readonly request: 'stepDown'; readonly token: number | null }
   | { readonly request: 'injectFaults'; readonly faults: NetworkFaults }
+  | { readonly request: 'announce'; readonly news: News }
   /** The reply follows the last piece. */
   | { readonly request: 'trace' }
   | { readonly request: 'close' }
@@ -60,5 +62,7 @@ export type WorkerMessage =
       readonly events: readonly Output[]
       readonly snapshot: StatusSnapshot | null
     }
+  /** What was observed besides the election, about once a second. */
+  | { readonly message: 'observed'; readonly observed: Observed }
   | { readonly message: 'warning'; readonly what: string; readonly detail: string }
   | { readonly message: 'failed'; readonly error: SerializedError }

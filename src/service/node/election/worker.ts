@@ -6,13 +6,12 @@
  * order. It is granted and extended after the step in which that happened.
  */
 import { parentPort } from 'node:worker_threads'
-import { type Command, type Micros, type Output, present } from '../../../core/index.ts'
+import { type Command, type Micros, type Output, type PlainObject, present } from '../../../core/index.ts'
 import { loadProtocol } from '../../config/load-protocol.ts'
 import { type HostClock, hostClock, openHostClock } from '../../runtime/index.ts'
-import type { ElectionEvents } from './election.ts'
 import { serializeError } from './error-transfer.ts'
 import { openElectionInStore } from './in-store.ts'
-import { type LocalElection, openElectionInThread } from './in-thread.ts'
+import { type LocalElection, type LocalEvents, openElectionInThread } from './in-thread.ts'
 import { SharedState } from './shared-lease.ts'
 import { StallWatch } from './stall-watch.ts'
 import { wallAheadAtLeast } from './suspend-check.ts'
@@ -43,6 +42,10 @@ function withWall(clock: HostClock): HostClock & { wallAhead: Micros } {
   return noted
 }
 
+/** How often measurements and what other nodes tell are sent; five times as seldom in large groups. */
+const OBSERVED_INTERVAL: Micros = 1_000_000
+const FEW_NODES = 16
+
 /** The age of a snapshot before a new one is taken. Steps are more frequent, so no change is missed. */
 const SNAPSHOT_INTERVAL: Micros = 20_000
 
@@ -62,7 +65,11 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
   let isLeading = false
   let granted: Micros = 0
   let lastSnapshot = ''
+  /** The nodes in the order of shared memory. */
+  let nodeIds = settings.nodes
   let snapshotAt: Micros = 0
+  let observedAt: Micros = Number.NEGATIVE_INFINITY
+  let observedInterval = OBSERVED_INTERVAL
   /** The outputs to report after this turn, in order. */
   let unreported: Output[] = []
   let isScheduled = false
@@ -74,12 +81,16 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     if (event.type === 'demoted') {
       isLeading = false
       granted = 0
-      const isStall = event['cause'] === 'expired' && stall.isStalled
-      const reported = isStall ? { ...event, cause: 'stalled' } : event
+      const reported = event['cause'] === 'expired' && stall.isStalled ? { ...event, ...stalled() } : event
       shared.revoke(reported['cause'] as string)
       unreported.push(reported)
     } else unreported.push(event)
     scheduleReport()
+  }
+
+  function stalled(): PlainObject {
+    const detail = `the application's thread was blocked for ${Math.round(stall.stalledMs)} ms (maxStallMs is ${maxStallMs})`
+    return { cause: 'stalled', kind: 'late', detail }
   }
 
   /** Reports once for all steps of a turn. */
@@ -93,6 +104,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       const events = unreported
       unreported = []
       const now = clock.now()
+      sendObserved(backend, now)
       if (events.length === 0 && now - snapshotAt < SNAPSHOT_INTERVAL) return
       snapshotAt = now
       const snapshot = takeSnapshot(backend)
@@ -100,22 +112,34 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     })
   }
 
+  /** Sends what operators may ask for, at a limited rate. */
+  function sendObserved(from: LocalElection, now: Micros): void {
+    if (now - observedAt < observedInterval) return
+    observedAt = now
+    const observed = from.observed()
+    observedInterval = observed.nodes.length > FEW_NODES ? 5 * OBSERVED_INTERVAL : OBSERVED_INTERVAL
+    send({ message: 'observed', observed })
+  }
+
   /** Publishes the lease before the election is reported, so that listeners find it. */
   function grant(from: LocalElection): void {
     if (!isLeading) return
     const { until, token } = from.lease()
     if (until === null || until === granted) return
+    // Until the first renewal of the next term, the application can still read why the last one ended.
+    if (granted !== 0) shared.renewedAt = from.renewedAt
     granted = until
     shared.grant({ until, token, wallAhead: clock.wallAhead }, stall.isStalled ? 'stalled' : null)
   }
 
   /** Writes values that change all the time to shared memory; returns the others when they have changed. */
   function takeSnapshot(from: LocalElection): StatusSnapshot | null {
-    const status = from.status()
+    const status = from.coreStatus()
     const { view, membersUntil, leadUntil, voters, nodes, evidenceFor, isSilent, membership, primary, now } =
       status
     shared.datagrams = status.datagrams
     const ids = nodes.map(({ id }) => id)
+    nodeIds = ids
     shared.noteHeard(ids, from.heard)
     shared.noteEvidence(
       nodes.map(({ evidenceMsAgo }) => (evidenceMsAgo === null ? null : now - evidenceMsAgo * 1000)),
@@ -176,6 +200,9 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       case 'injectFaults':
         backend?.injectFaults(request.faults)
         return null
+      case 'announce':
+        backend?.announce(request.news)
+        return null
       case 'trace':
         for await (const piece of backend?.trace() ?? [])
           send({ message: 'trace', number: request.number, piece })
@@ -200,10 +227,14 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
   })
 
   try {
-    const events: ElectionEvents = {
+    const events: LocalEvents = {
       output,
       stepped: scheduleReport,
       changed() {},
+      noted(late, slow) {
+        if (late !== null) shared.noteLate(late)
+        if (slow !== null) shared.noteSlow(slow, slow.from === null ? -1 : nodeIds.indexOf(slow.from))
+      },
       warn: (what: string, detail: string) => send({ message: 'warning', what, detail }),
       failed(error: Error) {
         shared.revoke('failed')

@@ -8,6 +8,7 @@ const PLACE: Place = {
   x: (node) => Number(node) * 100,
   y: (at) => at,
   lanePx: 100,
+  left: 0,
   edge: 400,
   moment: (at) => `${at} µs`,
 }
@@ -15,7 +16,7 @@ const HISTORY = { begin: 100, end: 900 } as DiagramHistory
 const flight = (change: Partial<Flight> = {}): Flight => ({
   from: 1,
   to: 3,
-  body: { kind: 'vote', n: 4 },
+  bodies: [{ kind: 'vote', n: 4 }],
   kind: 'vote',
   sentAt: 200,
   endedAt: 400,

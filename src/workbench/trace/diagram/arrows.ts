@@ -22,7 +22,7 @@ const FALL_PX = 12
 
 export function arrowOf(flight: Flight, { begin, end }: DiagramHistory, place: Place): Arrow {
   const { from, to, sentAt, endedAt, lost } = flight
-  const what = `${messageText(flight.body)} from ${from} to ${to}, sent at ${place.moment(sentAt)}`
+  const what = `${flight.bodies.map(messageText).join(' and ')} from ${from} to ${to}, sent at ${place.moment(sentAt)}`
   const start = { x: place.x(from), y: place.y(sentAt) }
   const width = place.x(to) - start.x
   if (endedAt === null || (lost !== null && lost !== 'down')) {

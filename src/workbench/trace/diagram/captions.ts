@@ -21,14 +21,18 @@ type Drawn = {
   readonly signs: readonly Sign[]
 }
 
-/** Messages inside a layer's message, and long messages, are captioned by their kind alone. */
-function captionOf({ body, kind }: Flight): string {
-  const text = messageText(body)
-  return kind !== body.kind || text.length > 3 * CAPTION_LENGTH ? kind : shorten(text, CAPTION_LENGTH)
+/** Long messages are captioned by their kind alone. */
+function captionOf({ bodies }: Flight): string {
+  return bodies
+    .map((body) => {
+      const text = messageText(body)
+      return text.length > CAPTION_LENGTH ? body.kind : text
+    })
+    .join(' + ')
 }
 
 export function captionsOf(history: DiagramHistory, place: Place, drawn: Drawn): readonly Label[] {
-  const space = new LabelSpace()
+  const space = new LabelSpace(place.left)
   const lines = drawn.arrows.map(({ from, to }) => space.rule(from, to))
   for (const { x, top, bottom } of drawn.pieces) space.rule({ x, y: top }, { x, y: bottom })
   // The sign of a command lies left of the lane.

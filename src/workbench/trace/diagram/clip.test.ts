@@ -6,7 +6,7 @@ import type { DiagramHistory, Flight, LanePeriod } from './history.ts'
 const flight = (sentAt: number, endedAt: number | null, lost: Flight['lost'] = null): Flight => ({
   from: 1,
   to: 2,
-  body: { kind: 'ping' },
+  bodies: [{ kind: 'ping' }],
   kind: 'ping',
   sentAt,
   endedAt,

@@ -85,7 +85,7 @@ describe('messages', () => {
     const kinds = (selection: Selection) => history(records, selection).flights.map(({ kind }) => kind)
     expect(kinds(ALL)).toEqual(['vote'])
     expect(kinds({ ...ALL, all: true })).toEqual(['ping', 'vote'])
-    expect(kinds({ ...ALL, kindOf: () => 'vote' })).toEqual(['vote', 'vote'])
+    expect(kinds({ ...ALL, carried: () => [{ kind: 'vote' }] })).toEqual(['vote', 'vote'])
   })
 
   it('after a crash in the middle of a step were not sent', () => {

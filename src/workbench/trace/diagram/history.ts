@@ -16,8 +16,9 @@ import { type Fault, faultOf } from './faults.ts'
 export type Flight = {
   readonly from: NodeId
   readonly to: NodeId
-  readonly body: Message
-  /** The kind it counts as. A layer's message may carry another. */
+  /** What the picture shows of it: the messages of the protocol that it carries, or the message of a layer itself. */
+  readonly bodies: readonly Message[]
+  /** The kind it counts as: that of the first. */
   readonly kind: string
   readonly sentAt: Micros
   readonly endedAt: Micros | null
@@ -71,8 +72,8 @@ export type DiagramHistory = {
 export type Selection = {
   /** The protocol's own messages. Those of the layers below are omitted. */
   readonly kinds: readonly string[]
-  /** The kind that a message counts as; by default its own. */
-  readonly kindOf?: (body: Message) => string
+  /** The messages of the protocol in a message; by default itself. */
+  readonly carried?: (body: Message) => readonly Message[]
   /** Omit nothing. */
   readonly all: boolean
 }
@@ -171,7 +172,6 @@ class HistoryBuilder {
   /** Adds the messages that a step sends. Returns whether the diagram shows any of them. */
   #addFlights(record: StartOrStep, line: number): boolean {
     const { node, at, effects, cutAfter } = record
-    const { kinds, kindOf, all } = this.#selection
     const sends = (cutAfter === null ? effects : effects.slice(0, cutAfter)).filter(isSend)
     let hasShown = false
     for (const [index, { to, body }] of sends.entries()) {
@@ -180,15 +180,27 @@ class HistoryBuilder {
           `line ${line}: a message goes to a node that is not in the header, or is none`,
         )
       }
-      const kind = kindOf === undefined ? body.kind : kindOf(body)
-      if (!all && !kinds.includes(kind)) continue
+      const bodies = this.#shownOf(body)
+      const [first] = bodies
+      if (first === undefined) continue
       hasShown = true
       const id = record.sent[index]
       if (id === undefined) continue
       const ends = this.#ends.get(id) ?? [{ endedAt: null, lost: null }]
-      for (const end of ends) this.#flights.push({ from: node, to, body, kind, sentAt: at, ...end })
+      for (const end of ends)
+        this.#flights.push({ from: node, to, bodies, kind: first.kind, sentAt: at, ...end })
     }
     return hasShown
+  }
+
+  /** What the picture shows of a message on the wire: the protocol's own messages come first. */
+  #shownOf(body: Message): readonly Message[] {
+    const { kinds, carried, all } = this.#selection
+    const inside = carried === undefined ? [body] : carried(body)
+    const own = inside.filter(({ kind }) => kinds.includes(kind))
+    if (!all) return own
+    const rest = inside.filter(({ kind }) => !kinds.includes(kind))
+    return inside.length === 0 ? [body] : [...own, ...rest]
   }
 
   #isUp(node: NodeId): boolean {

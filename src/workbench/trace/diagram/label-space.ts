@@ -14,7 +14,13 @@ const APART_PX = 11
 export class LabelSpace {
   readonly #text = new Map<number, Point[]>()
   readonly #ink = new Map<number, Ink[]>()
+  readonly #left: number
   #lines = 0
+
+  /** No label begins left of `left`. */
+  constructor(left = Number.NEGATIVE_INFINITY) {
+    this.#left = left
+  }
 
   /** Marks the points as occupied. */
   occupy(points: readonly Point[]): void {
@@ -22,7 +28,7 @@ export class LabelSpace {
   }
 
   isFree(points: readonly Point[]): boolean {
-    return points.every((point) => near(this.#text, point, APART_PX).length === 0)
+    return points.every((point) => point.x >= this.#left && near(this.#text, point, APART_PX).length === 0)
   }
 
   /** Draws a line and returns its number. */

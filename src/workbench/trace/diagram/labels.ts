@@ -25,6 +25,17 @@ export function widthOf(text: string): number {
   return text.length * CHARACTER_PX
 }
 
+/** Bold text is wider than the average. */
+const BOLD = 1.12
+const BOLD_LOOKS: readonly Look[] = ['crash', 'restart', 'leads', 'stalled', 'notice', 'command']
+
+/** The x coordinate at which a label ends. */
+export function rightOf({ x, text, anchor, angle, look }: Label): number {
+  const width = widthOf(text) * (BOLD_LOOKS.includes(look) ? BOLD : 1)
+  const after = anchor === 'start' ? width : anchor === 'middle' ? width / 2 : 0
+  return x + after * Math.cos((angle * Math.PI) / 180)
+}
+
 export function shorten(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}\u2026`
 }

@@ -8,7 +8,7 @@ import { captionsOf } from './captions.ts'
 import { momentsOf } from './clip.ts'
 import type { DiagramHistory, LaneState, Mark } from './history.ts'
 import type { Point } from './label-space.ts'
-import { type Label, shorten, widthOf } from './labels.ts'
+import { type Label, rightOf, shorten, widthOf } from './labels.ts'
 import type { Place } from './place.ts'
 import { type Break, timeScale } from './timescale.ts'
 
@@ -52,9 +52,14 @@ export type Layout = {
 
 const NAME_Y = 64
 const TOP_Y = 106
-const AXIS_X = 84
+const LEAST_AXIS_X = 84
+/** Between the left edge, the texts at the axis, and the axis. */
+const AXIS_CLEAR_PX = 10
 /** From the axis to the first lane, and from the last lane to the edge: space for captions. */
 const SIDE_PX = 100
+/** Between the axis and the labels of the first lane, and between the last label and the edge. */
+const LEFT_CLEAR_PX = 4
+const RIGHT_CLEAR_PX = 12
 /** A lane extends a little beyond the first and the last moment. */
 const AHEAD_PX = 16
 const BEYOND_PX = 24
@@ -66,18 +71,28 @@ const NAME_LENGTH = 14
 export function layoutOf(history: DiagramHistory): Layout {
   const { nodes, timed } = history
   const lanePx = Math.max(LEAST_LANE_PX, Math.min(MOST_LANE_PX, PAGE_PX / Math.max(1, nodes.length - 1)))
-  const xs = new Map(nodes.map((node, index) => [node, AXIS_X + SIDE_PX + index * lanePx]))
+  const scale = timeScale(momentsOf(history), TOP_Y, timed ? 1 : 1000)
+  const ticks = scale.ticks.map(({ at, y }) => ({ y, text: round(msOf(at)) }))
+  const breaks = scale.breaks.map((each) => ({
+    ...each,
+    text: timed ? `${shortDuration(each.until - each.from)} pass` : 'steps pass',
+  }))
+  const axisX = Math.max(
+    LEAST_AXIS_X,
+    ...[...ticks, ...breaks].map(({ text }) => Math.ceil(widthOf(text)) + AXIS_CLEAR_PX),
+  )
+  const xs = new Map(nodes.map((node, index) => [node, axisX + SIDE_PX + index * lanePx]))
   const lanes = nodes.map((node) => ({
     node,
     x: present(xs.get(node), 'lane'),
     name: shorten(`node ${node}`, NAME_LENGTH),
   }))
-  const scale = timeScale(momentsOf(history), TOP_Y, timed ? 1 : 1000)
   const place: Place = {
     x: (node) => present(xs.get(node), 'lane'),
     y: scale.y,
     lanePx,
-    edge: lanes.at(-1)?.x ?? AXIS_X,
+    left: axisX + LEFT_CLEAR_PX,
+    edge: lanes.at(-1)?.x ?? axisX,
     moment: (at) => (timed ? `${round(msOf(at))} ms` : `step ${round(msOf(at))}`),
   }
   const arrows = history.flights.map((flight) => arrowOf(flight, history, place))
@@ -90,11 +105,12 @@ export function layoutOf(history: DiagramHistory): Layout {
     type: mark.type,
     title: `node ${mark.node}: ${mark.type === 'timer' ? `timer ${mark.text}` : mark.text} (${place.moment(mark.at)})`,
   }))
-  const noticePx = Math.max(0, ...history.notices.map(({ text }) => widthOf(text)))
+  const labels = captionsOf(history, place, { pieces, arrows, signs })
+  const right = labels.reduce((most, label) => Math.max(most, rightOf(label) + RIGHT_CLEAR_PX), 0)
   return {
-    width: Math.ceil(place.edge + Math.max(SIDE_PX, noticePx + 30)),
+    width: Math.ceil(Math.max(place.edge + SIDE_PX, right)),
     bottom,
-    axisX: AXIS_X,
+    axisX,
     nameY: NAME_Y,
     lanes,
     pieces,
@@ -107,12 +123,9 @@ export function layoutOf(history: DiagramHistory): Layout {
     arrows,
     signs,
     rules: history.notices.map(({ at }) => scale.y(at)),
-    labels: captionsOf(history, place, { pieces, arrows, signs }),
-    ticks: scale.ticks.map(({ at, y }) => ({ y, text: round(msOf(at)) })),
-    breaks: scale.breaks.map((each) => ({
-      ...each,
-      text: timed ? `${shortDuration(each.until - each.from)} pass` : 'steps pass',
-    })),
+    labels,
+    ticks,
+    breaks,
   }
 }
 

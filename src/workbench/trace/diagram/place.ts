@@ -6,6 +6,8 @@ export type Place = {
   y(at: Micros): number
   /** Distance between lanes. */
   readonly lanePx: number
+  /** The x coordinate at which labels may begin. */
+  readonly left: number
   /** The x coordinate of the last lane. */
   readonly edge: number
   moment(at: Micros): string

@@ -1,0 +1,3 @@
+module example.org/conclave
+
+go 1.19

@@ -1,0 +1,65 @@
+/** A group that the agent serves: its node, and what the agent remembers about it. */
+import { randomBytes } from 'node:crypto'
+import type { NodeId } from '../../core/index.ts'
+import type { StatusResponse } from '../client/index.ts'
+import type { ConclaveNode } from '../node/index.ts'
+import { Claims } from './claims.ts'
+import { EventLog } from './event-log.ts'
+import { HistoryRecorder } from './history/recorder.ts'
+import { LeaderMonitor } from './leader-monitor.ts'
+import { leaderResponse, statusResponse } from './responses.ts'
+import { type WatchedGroup, Watchers } from './watchers.ts'
+
+export type ServedGroup = {
+  readonly node: Pick<ConclaveNode, 'group' | 'id' | 'lease' | 'status' | 'removeVoter' | 'trace'> & {
+    stepDown(options?: { readonly signal?: AbortSignal; readonly to?: NodeId }): Promise<boolean>
+  }
+  readonly events: EventLog
+  readonly monitor: LeaderMonitor
+  readonly claims: Claims
+  readonly history: HistoryRecorder
+  readonly watchers: Watchers
+  /** HOST:PORT on which the node listens. Null in a store, and for a port that the system chose. */
+  readonly address: string | null
+  /** Version of the agent. */
+  readonly version: string
+}
+
+/** Fills in what is not given. */
+export function createServedGroup<Node extends ServedGroup['node']>(
+  parts: Partial<ServedGroup> & { readonly node: Node },
+): ServedGroup & { readonly node: Node } {
+  const { node, events = new EventLog(randomBytes(6).toString('hex')) } = parts
+  const group: ServedGroup & { readonly node: Node } = {
+    events,
+    monitor: new LeaderMonitor(() => {}),
+    claims: new Claims(),
+    history: new HistoryRecorder({
+      self: node.id,
+      status: () => node.status(),
+      onChange: (term) => group.watchers.sendTerm(term),
+    }),
+    watchers: new Watchers({
+      events,
+      snapshot: () => JSON.stringify(leaderResponse(node, node.status())),
+      status: () => describeStatus(statusResponse(group)),
+    }),
+    address: null,
+    version: '0',
+    ...parts,
+  }
+  return group
+}
+
+/** The status for watchers. Its gist changes when the condition of the group does. */
+function describeStatus(status: StatusResponse): ReturnType<WatchedGroup['status']> {
+  const { level, leader, self, nodes, warnings } = status
+  const reachable = nodes.map((node) => (node.reachable ? node.id : null))
+  const gist = JSON.stringify([level, leader?.id, leader?.token, self.role, reachable, warnings.length])
+  return { gist, json: () => JSON.stringify(status, roundNumbers) }
+}
+
+/** Three decimals of a millisecond are enough, and shorten what every watcher receives. */
+function roundNumbers(_key: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) ? Math.round(value * 1000) / 1000 : value
+}

@@ -1,0 +1,94 @@
+/**
+ * Serves the live page: the files that Vite built from web/ into dist/web. They are read once. The page asks for all its
+ * data over HTTP, so the files contain none and need no token.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { Context } from 'hono'
+import { errorResponse } from './admin.ts'
+
+/** From src/ in tests and from dist/ otherwise: both are three folders below the package. */
+const ROOT = new URL('../../../dist/web/', import.meta.url)
+
+const TYPES: { readonly [extension: string]: string } = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** Content security policy: everything from this agent, nothing inline; requests also to the supervisor of a local group. */
+export function pagePolicy(supervisor: string | null): string {
+  const connect = supervisor === null ? "'self'" : `'self' ${new URL(supervisor).origin}`
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src ${connect}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+type File = {
+  readonly plain: Uint8Array<ArrayBuffer>
+  readonly zipped: Uint8Array<ArrayBuffer>
+  readonly type: string
+}
+
+export type WebPage = {
+  page(c: Context, supervisor: string | null): Response
+  asset(c: Context, name: string): Response
+}
+
+/** Reads the files at the first request: most agents are never asked by a browser. */
+export function loadWebPage(root: URL = ROOT): WebPage {
+  let files: ReadonlyMap<string, File> | null = null
+  const fileOf = (name: string): File | undefined => {
+    files ??= readFiles(root)
+    return files.get(name)
+  }
+  return {
+    page(c, supervisor) {
+      const file = fileOf('index.html')
+      if (file === undefined)
+        return errorResponse(c, 503, 'PageNotBuilt', 'the page is not built: run npm run build')
+      c.header('Content-Security-Policy', pagePolicy(supervisor))
+      c.header('Referrer-Policy', 'no-referrer')
+      return send(c, file)
+    },
+    asset(c, name) {
+      const file = fileOf(`assets/${name}`)
+      if (file === undefined) return errorResponse(c, 404, 'NotFound', `unknown path: GET /assets/${name}`)
+      // Its name contains a hash of its content.
+      c.header('Cache-Control', 'public, max-age=31536000, immutable')
+      return send(c, file)
+    },
+  }
+}
+
+function send(c: Context, { plain, zipped, type }: File): Response {
+  const canUnzip = /\bgzip\b/.test(c.req.header('Accept-Encoding') ?? '')
+  c.header('Content-Type', type)
+  c.header('Vary', 'Accept, Accept-Encoding')
+  if (!canUnzip) return c.body(plain)
+  c.header('Content-Encoding', 'gzip')
+  return c.body(zipped)
+}
+
+/** The page and its assets by their path; empty if the page was not built. Only these can be requested. */
+function readFiles(root: URL): ReadonlyMap<string, File> {
+  const read = (name: string): readonly [string, File] => {
+    const plain = new Uint8Array(readFileSync(new URL(name, root)))
+    const type = TYPES[extname(name)] ?? 'text/html; charset=utf-8'
+    return [name, { plain, zipped: new Uint8Array(gzipSync(plain)), type }]
+  }
+  try {
+    const assets = readdirSync(new URL('assets/', root)).filter((name) => extname(name) in TYPES)
+    return new Map([read('index.html'), ...assets.map((name) => read(`assets/${name}`))])
+  } catch {
+    return new Map()
+  }
+}

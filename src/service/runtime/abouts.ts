@@ -1,0 +1,234 @@
+/**
+ * Exchanges `About` datagrams with all peers: every five seconds, and soon after a change. An `About` is not part of a
+ * session. A replayed one is recognized by the incarnation and the number in it.
+ */
+import { canonical, type Message, type Micros, type NodeId } from '../../core/index.ts'
+import {
+  ABOUT,
+  type About,
+  type AboutGroup,
+  clipPage,
+  encodeGroup,
+  groupIn,
+  MOST_ABOUT_BYTES,
+  MOST_HEARD,
+  type OwnGroup,
+  parseAbout,
+  spreadOut,
+} from './about.ts'
+import { groupDigest } from './codec.ts'
+import type { Hearing } from './measured.ts'
+import type { ProcessMeasures } from './process-measures.ts'
+import { WINDOW_MS } from './rolling-histogram.ts'
+import type { DropReason } from './udp.ts'
+
+const INTERVAL: Micros = 5_000_000
+const SOON: Micros = 1_000_000
+/** A peer that tells more often than this is not listened to. */
+const MIN_INTERVAL: Micros = 100_000
+/** How long ago another node may have been late to be the cause of an expired lease. */
+const RECENT_MS = 2_000
+
+export type AboutHooks = {
+  send(to: NodeId, body: Message): void
+  peers(): readonly NodeId[]
+  incarnation(): number
+  /** Null before a session with it began. */
+  incarnationOf(peer: NodeId): number | null
+  heardAt(peer: NodeId): Micros | null
+}
+
+/** Names this run of the process, and the version of Conclave. */
+export type ProcessName = { readonly run: string; readonly version: string | null }
+
+type Told = { readonly about: About; readonly at: Micros }
+
+/** What a peer told about a group. */
+export type PeerReport = {
+  readonly group: OwnGroup | null
+  readonly run: string | null
+  readonly version: string | null
+  readonly page: string | null
+  readonly hears: { readonly [id: string]: Hearing } | null
+}
+
+export class Abouts {
+  readonly #name: ProcessName
+  readonly #measures: ProcessMeasures
+  readonly #hooks: AboutHooks
+  readonly #groups = new Map<string, (now: Micros) => OwnGroup>()
+  readonly #told = new Map<NodeId, Told>()
+  #page: string | null = null
+  #number = 0
+  #sentAt: Micros = Number.NEGATIVE_INFINITY
+  #isDirty = false
+  /** Where the next datagram begins, if not all groups fit into one. */
+  #first = 0
+
+  constructor(name: ProcessName, measures: ProcessMeasures, hooks: AboutHooks) {
+    this.#name = name
+    this.#measures = measures
+    this.#hooks = hooks
+  }
+
+  /** `read` describes the group now. */
+  addGroup(name: string, read: (now: Micros) => OwnGroup): void {
+    this.#groups.set(name, read)
+    this.#isDirty = true
+  }
+
+  deleteGroup(name: string): void {
+    this.#groups.delete(name)
+  }
+
+  set page(url: string | null) {
+    this.#page = clipPage(url)
+    this.#isDirty = true
+  }
+
+  get page(): string | null {
+    return this.#page
+  }
+
+  get run(): string {
+    return this.#name.run
+  }
+
+  get version(): string | null {
+    return this.#name.version
+  }
+
+  /** Something changed: tell it soon. */
+  noteChange(): void {
+    this.#isDirty = true
+  }
+
+  forget(peer: NodeId): void {
+    this.#told.delete(peer)
+  }
+
+  /** Called about twice a second. */
+  tick(now: Micros): void {
+    if (now - this.#sentAt >= (this.#isDirty ? SOON : INTERVAL)) this.send(now)
+  }
+
+  send(now: Micros): void {
+    if (this.#groups.size === 0) return
+    const peers = this.#hooks.peers()
+    this.#sentAt = now
+    this.#isDirty = false
+    if (peers.length === 0) return
+    const body = this.#compose(peers, now)
+    for (const peer of peers) this.#hooks.send(peer, body as unknown as Message)
+  }
+
+  receive(from: NodeId, message: Message, now: Micros): DropReason | null {
+    const about = parseAbout(message)
+    if (typeof about === 'string') return 'unreadable'
+    const incarnation = this.#hooks.incarnationOf(from)
+    if (incarnation === null) return null
+    const last = this.#told.get(from)
+    if (about.by !== incarnation) return 'earlier incarnation'
+    if (last !== undefined && last.about.by === about.by && about.number <= last.about.number)
+      return 'heard before'
+    if (last !== undefined && now - last.at < MIN_INTERVAL) return 'too many'
+    this.#told.set(from, { about, at: now })
+    return null
+  }
+
+  /** What a peer told last; null if it told nothing. */
+  reportOf(peer: NodeId, group: string, now: Micros): PeerReport | null {
+    const told = this.#told.get(peer)
+    if (told === undefined) return null
+    const { about, at } = told
+    const agoMs = Math.round((now - at) / 1000)
+    const hears = about.hears?.map(([id, heard, rttMs]): [string, Hearing] => [
+      String(id),
+      { heardMsAgo: heard === null ? null : heard + agoMs, rttMs },
+    ])
+    return {
+      group: groupIn(about, groupDigest(group), agoMs),
+      run: about.run,
+      version: about.version,
+      page: about.page,
+      hears: hears === undefined ? null : Object.fromEntries(hears),
+    }
+  }
+
+  /** Whom this process hears. */
+  hearing(now: Micros): { readonly [id: string]: Hearing } {
+    return Object.fromEntries(
+      this.#hooks
+        .peers()
+        .map((id) => [String(id), this.#measures.hearingOf(id, this.#hooks.heardAt(id), now)]),
+    )
+  }
+
+  /** Of these nodes, the one that was later than assumed just now, by its own report. */
+  latePeer(among: readonly NodeId[], now: Micros): { readonly id: NodeId; readonly by: Micros } | null {
+    let worst: { readonly id: NodeId; readonly by: Micros } | null = null
+    for (const id of among) {
+      const told = this.#told.get(id)
+      if (told === undefined || told.about.late === null) continue
+      const [byMs, agoMs] = told.about.late
+      if (agoMs + (now - told.at) / 1000 > RECENT_MS) continue
+      if (worst === null || byMs * 1000 > worst.by) worst = { id, by: byMs * 1000 }
+    }
+    return worst
+  }
+
+  #compose(peers: readonly NodeId[], now: Micros): About {
+    const { run, version } = this.#name
+    const { lastLate, lateness, delays } = this.#measures
+    this.#number += 1
+    const hears =
+      peers.length > MOST_HEARD
+        ? null
+        : peers.map((id): [NodeId, number | null, number | null] => {
+            const { heardMsAgo, rttMs } = this.#measures.hearingOf(id, this.#hooks.heardAt(id), now)
+            return [id, heardMsAgo, rttMs]
+          })
+    const base: About = {
+      kind: ABOUT,
+      by: this.#hooks.incarnation(),
+      number: this.#number,
+      run,
+      version,
+      page: this.#page,
+      windowMs: WINDOW_MS,
+      lateness: spreadOut(lateness.spread(now)),
+      delay: spreadOut(delays.spread(now)),
+      late:
+        lastLate === null ? null : [Math.round(lastLate.by / 1000), Math.round((now - lastLate.at) / 1000)],
+      hears,
+      groups: [],
+    }
+    const fits = sizeOf(base) <= MOST_ABOUT_BYTES / 2 ? base : { ...base, hears: null }
+    return { ...fits, groups: this.#groupsWithin(MOST_ABOUT_BYTES - sizeOf(fits), now) }
+  }
+
+  /** As many groups as fit; the next datagram begins with the others. */
+  #groupsWithin(room: number, now: Micros): AboutGroup[] {
+    const names = [...this.#groups.keys()]
+    const chosen: AboutGroup[] = []
+    let left = room
+    for (let each = 0; each < names.length; each++) {
+      const name = names[(this.#first + each) % names.length] as string
+      const read = this.#groups.get(name)
+      if (read === undefined) continue
+      const entry = encodeGroup(groupDigest(name), read(now))
+      left -= sizeOf(entry) + 1
+      if (left < 0) {
+        this.#first = (this.#first + each) % names.length
+        return chosen
+      }
+      chosen.push(entry)
+    }
+    this.#first = 0
+    return chosen
+  }
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(canonical(value as Message))
+}

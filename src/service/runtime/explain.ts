@@ -1,0 +1,93 @@
+/** Why a lease was not renewed in time, from what the node has measured since the last renewal. */
+import type { Micros, NodeId } from '../../core/index.ts'
+import type { Assumed } from '../../protocols/index.ts'
+import type { CauseKind } from './measured.ts'
+import type { WhyLate } from './thread-times.ts'
+
+/** This node acted late. */
+export type LateEpisode = { readonly by: Micros; readonly at: Micros; readonly why: WhyLate }
+/** A message took longer than assumed. */
+export type SlowEpisode = { readonly by: Micros; readonly at: Micros; readonly from: NodeId | null }
+
+export type Evidence = {
+  readonly now: Micros
+  /** Since the last renewal. */
+  readonly late: LateEpisode | null
+  readonly slow: SlowEpisode | null
+  /** The voters that were not heard since the last renewal, and whether the others are no majority. */
+  readonly silent: readonly NodeId[]
+  readonly isMinority: boolean
+  /** The longest silence of these voters. */
+  readonly silentFor: Micros | null
+  /** Another node that was late lately, by its own report. */
+  readonly latePeer: { readonly id: NodeId; readonly by: Micros } | null
+}
+
+export type Explanation = {
+  readonly kind: CauseKind
+  /** One sentence about `this node`. */
+  readonly detail: string
+  /** The node that caused it, if it is another one. */
+  readonly node: NodeId | null
+}
+
+/** A stop is called a pause from this length on. */
+const LEAST_PAUSE: Micros = 100_000
+
+export function explainExpiry(evidence: Evidence, assumed: Assumed): Explanation {
+  const { sigma, delta, names } = assumed
+  const { late, slow, silent, isMinority, silentFor, latePeer } = evidence
+  if (late !== null) return explainLate(late, assumed)
+  if (isMinority) {
+    const length = silentFor === null ? '' : ` for ${showMs(silentFor)}`
+    return {
+      kind: 'partitioned',
+      detail: `this node heard nothing from ${listed(silent)}${length}, and the others are no majority`,
+      node: null,
+    }
+  }
+  if (slow !== null) {
+    const from = slow.from === null ? '' : ` from ${slow.from}`
+    return {
+      kind: 'slow-messages',
+      detail: `messages were slower than ${names.delta}: ${showMs(slow.by)}${from} (${names.delta} is ${inMs(delta)})`,
+      node: null,
+    }
+  }
+  if (latePeer !== null) {
+    const detail = `${latePeer.id} was late by ${showMs(latePeer.by)} (${names.sigma} is ${inMs(sigma)})`
+    return { kind: 'late', detail, node: latePeer.id }
+  }
+  return { kind: 'unknown', detail: 'a majority did not answer in time', node: null }
+}
+
+/** The process was stopped on purpose, as opposed to late. */
+export function isPause({ by, why }: Pick<LateEpisode, 'by' | 'why'>): boolean {
+  return why === 'stopped' && by >= LEAST_PAUSE
+}
+
+function explainLate({ by, why }: LateEpisode, { sigma, names }: Assumed): Explanation {
+  if (isPause({ by, why }))
+    return { kind: 'paused', detail: `this node was stopped for ${showMs(by)}`, node: null }
+  return {
+    kind: 'late',
+    detail: `this node was late by ${showMs(by)} (${names.sigma} is ${inMs(sigma)})`,
+    node: null,
+  }
+}
+
+/** Whole milliseconds, from 10 ms on; seconds from 10 s on. */
+export function showMs(micros: Micros): string {
+  if (micros >= 10_000_000) return `${(micros / 1_000_000).toFixed(1)} s`
+  return micros >= 10_000 ? `${Math.round(micros / 1000)} ms` : `${Math.round(micros / 100) / 10} ms`
+}
+
+/** A setting in milliseconds, as a user would write it. */
+function inMs(micros: Micros): number {
+  return micros / 1000
+}
+
+export function listed(ids: readonly NodeId[]): string {
+  if (ids.length < 2) return ids.join('')
+  return `${ids.slice(0, -1).join(', ')} and ${ids.at(-1)}`
+}

@@ -1,0 +1,198 @@
+/**
+ * Compares what a process measures with what one of its groups assumes: warns, at a limited rate, when an assumption is
+ * broken, and explains why a lease was not renewed.
+ */
+import type { Micros, NodeId } from '../../core/index.ts'
+import type { Assumed, Broken } from '../../protocols/index.ts'
+import {
+  type Evidence,
+  type Explanation,
+  explainExpiry,
+  isPause,
+  type LateEpisode,
+  type SlowEpisode,
+  showMs,
+} from './explain.ts'
+import type { Measured } from './measured.ts'
+import type { ProcessMeasures } from './process-measures.ts'
+import { RollingHistogram, WINDOW_MS } from './rolling-histogram.ts'
+
+/** Settings that would have tolerated what was measured: the least values, by name. */
+type Remedy = { readonly [option: string]: number }
+
+export type MonitorSettings = {
+  readonly assumed: Assumed
+  /** The settings that would have tolerated this lateness or this delay. */
+  remedy(broken: Broken): Remedy
+  warn(what: string, detail: string): void
+  /** An assumption was broken just now. */
+  noted?(late: LateEpisode | null, slow: SlowEpisode | null): void
+}
+
+const WARNING_INTERVAL: Micros = 30_000_000
+
+/** The broken assumptions since the last warning of their kind. */
+type Pending = { count: number; worst: Micros; since: Micros; detail: string; warnedAt: Micros }
+
+const LATE_REASONS = {
+  busy: ': its own thread was busy',
+  starved: ': other processes used the CPU',
+  stopped: ': the process was stopped',
+  unknown: '',
+}
+
+const NO_SETTING = 'meanwhile its lease expires, and no setting should prevent that'
+
+export class GroupMonitor {
+  readonly #settings: MonitorSettings
+  readonly #renewals = new RollingHistogram()
+  #renewedAt: Micros | null = null
+  #late: LateEpisode | null = null
+  #slow: SlowEpisode | null = null
+  readonly #pendingLate: Pending = noPending()
+  readonly #pendingPause: Pending = noPending()
+  readonly #pendingSlow: Pending = noPending()
+
+  constructor(settings: MonitorSettings) {
+    this.#settings = settings
+  }
+
+  get assumed(): Assumed {
+    return this.#settings.assumed
+  }
+
+  /** When the lease was last renewed; null when this node does not lead. */
+  get renewedAt(): Micros | null {
+    return this.#renewedAt
+  }
+
+  /** The last lateness beyond σ since the last renewal. */
+  get late(): LateEpisode | null {
+    return this.#late
+  }
+
+  noteLateness(episode: LateEpisode): void {
+    if (episode.by <= this.assumed.sigma) return
+    if (this.#late === null || episode.by >= this.#late.by) this.#late = episode
+    if (isPause(episode)) count(this.#pendingPause, episode.by, episode.at, '')
+    else count(this.#pendingLate, episode.by, episode.at, LATE_REASONS[episode.why])
+    this.#settings.noted?.(this.#late, null)
+  }
+
+  noteDelay(episode: SlowEpisode): void {
+    if (episode.by <= this.assumed.delta) return
+    if (this.#slow === null || episode.by >= this.#slow.by) this.#slow = episode
+    count(this.#pendingSlow, episode.by, episode.at, episode.from === null ? '' : `, from ${episode.from}`)
+    this.#settings.noted?.(null, this.#slow)
+  }
+
+  /** The lease was renewed when `left` of it was left. Null: it was granted for the first time. */
+  noteRenewal(left: Micros | null, now: Micros): void {
+    if (left !== null) this.#renewals.add(left, now)
+    this.#renewedAt = now
+    this.#late = null
+    this.#slow = null
+  }
+
+  /** The term is over. */
+  noteEnd(): void {
+    this.#renewedAt = null
+  }
+
+  /** Why a lease that ends now was not renewed. */
+  explain(seen: Omit<Evidence, 'late' | 'slow'>): Explanation {
+    return explainExpiry({ ...seen, late: this.#late, slow: this.#slow }, this.assumed)
+  }
+
+  measured(process: ProcessMeasures, now: Micros): Measured {
+    const { sigma, delta } = this.assumed
+    return {
+      windowMs: WINDOW_MS,
+      latenessMs: process.lateness.spread(now),
+      sigmaMs: sigma / 1000,
+      delayMs: process.delays.spread(now),
+      deltaMs: delta / 1000,
+      renewalMarginMs: this.#renewals.low(now),
+    }
+  }
+
+  /** Gives the warnings that are due. Called about once a second. */
+  tick(now: Micros): void {
+    const { sigma, delta, names } = this.assumed
+    this.#warn(this.#pendingLate, now, ({ worst, times, detail }) => {
+      const remedy = showRemedy(this.#settings.remedy({ sigma: worst }))
+      return [
+        'late',
+        `this node was up to ${showMs(worst)} late${times} (${names.sigma} is ${sigma / 1000})${detail}; ${remedy}`,
+      ]
+    })
+    this.#warn(this.#pendingPause, now, ({ worst, times }) => [
+      'paused',
+      `this node was stopped for up to ${showMs(worst)}${times}: by SIGSTOP, a frozen container or a paused machine; ${NO_SETTING}`,
+    ])
+    this.#warn(this.#pendingSlow, now, ({ worst, times, detail }) => {
+      const remedy = showRemedy(this.#settings.remedy({ delta: worst }))
+      return [
+        'slow',
+        `messages took up to ${showMs(worst)}${detail}${times} (${names.delta} is ${delta / 1000}); ${remedy}`,
+      ]
+    })
+  }
+
+  #warn(
+    pending: Pending,
+    now: Micros,
+    text: (seen: {
+      readonly worst: Micros
+      readonly times: string
+      readonly detail: string
+    }) => [string, string],
+  ): void {
+    if (pending.count === 0 || now - pending.warnedAt < WARNING_INTERVAL) return
+    const times = pending.count === 1 ? '' : `, ${pending.count} times in ${showSeconds(now - pending.since)}`
+    const [what, detail] = text({ worst: pending.worst, times, detail: pending.detail })
+    pending.count = 0
+    pending.worst = 0
+    pending.warnedAt = now
+    this.#settings.warn(what, detail)
+  }
+}
+
+function noPending(): Pending {
+  return { count: 0, worst: 0, since: 0, detail: '', warnedAt: Number.NEGATIVE_INFINITY }
+}
+
+function count(pending: Pending, by: Micros, at: Micros, detail: string): void {
+  if (pending.count === 0) pending.since = at
+  pending.count += 1
+  if (by <= pending.worst) return
+  pending.worst = by
+  pending.detail = detail
+}
+
+function showSeconds(micros: Micros): string {
+  return `${Math.max(1, Math.round(micros / 1_000_000))} s`
+}
+
+/** `sigmaMs >= 100 would have held`. */
+function showRemedy(remedy: Remedy): string {
+  const settings = Object.entries(remedy).map(([option, least]) => `${option} >= ${least}`)
+  return settings.length === 0 ? 'choose a slower profile' : `${settings.join(' with ')} would have held`
+}
+
+/** The silence of voters since the last renewal, as evidence. */
+export function silenceOf(
+  voters: readonly (readonly NodeId[])[],
+  self: NodeId,
+  heardAt: (id: NodeId) => Micros | null,
+  since: Micros,
+  now: Micros,
+): Pick<Evidence, 'silent' | 'isMinority' | 'silentFor'> {
+  const all = [...new Set(voters.flat())].filter((id) => id !== self)
+  const silent = all.filter((id) => (heardAt(id) ?? 0) < since)
+  const isMinority = voters.some(
+    (set) => 2 * set.filter((id) => !silent.includes(id)).length <= set.length && set.length > 0,
+  )
+  const lastHeard = Math.min(...silent.map((id) => heardAt(id) ?? now))
+  return { silent, isMinority, silentFor: silent.length === 0 ? null : now - lastHeard }
+}

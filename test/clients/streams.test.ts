@@ -1,0 +1,163 @@
+/** The clients in Python and Go, against servers that interrupt, send junk, ask for TLS, or are not an agent. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { findTool } from '../support/servers.ts'
+import { until } from '../support/wait.ts'
+import { describeClients, type Language, Worker } from './support.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'conclave-clients-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const LEADER = { group: 'g', leader: null, self: { id: 'a', role: 'follower' } }
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+const serve = async (respond: RequestListener): Promise<string> =>
+  `http://127.0.0.1:${await listen(createServer(respond))}`
+
+function start(language: Language, ...words: readonly string[]): Worker {
+  const worker = new Worker(language, words)
+  onTestFinished(() => worker.end())
+  return worker
+}
+
+/** A certificate for 127.0.0.1 that signs itself. */
+function makeCertificate(openssl: string): { readonly key: string; readonly cert: string } {
+  const files = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') }
+  const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const subject = ['-subj', '/CN=agent', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
+  const made = spawnSync(openssl, [...words, ...subject, '-keyout', files.key, '-out', files.cert])
+  if (made.status !== 0) throw new Error(made.stderr.toString())
+  return files
+}
+
+const openssl = await findTool('openssl')
+
+function describeStreams(language: Language): void {
+  it('continues a stream after interruptions and junk, from the last event', async () => {
+    const asked: (string | undefined)[] = []
+    const parts = [
+      `: hello\n\nevent: snapshot\ndata: ${JSON.stringify(LEADER)}\n\nid: r-1\nevent: elected\ndata: {}\n\n`,
+      // An event without its end does not count.
+      'id: r-9\nevent: elected\ndata: {',
+      'id: r-9\nevent: elected\ndata: this is not JSON\n\n',
+      'id: r-2\r\nevent:elected\r\ndata: {\r\ndata: }\r\n\r\n',
+    ]
+    const agent = await serve((request, response) => {
+      const part = parts[asked.length] ?? ''
+      asked.push(request.headers['last-event-id'] as string | undefined)
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(part, () => setTimeout(() => response.destroy(), 20))
+    })
+    const worker = start(language, 'watch', '--agent', agent)
+    await worker.said(({ id }) => id === 'r-2')
+    expect(worker.lines).toEqual([
+      { event: 'snapshot', id: null },
+      { event: 'elected', id: 'r-1' },
+      { event: 'elected', id: 'r-2' },
+    ])
+    expect(asked.slice(0, 4)).toEqual([undefined, 'r-1', 'r-1', 'r-1'])
+  })
+
+  it('waits for an agent that has too many watchers, or answers with a page', async () => {
+    let requests = 0
+    const agent = await serve((_request, response) => {
+      requests += 1
+      if (requests === 1) response.writeHead(503).end('{"error": {"code": "TooManyWatchers"}}')
+      else if (requests === 2) response.writeHead(200, { 'content-type': 'text/html' }).end('<html>\n\n')
+      else response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {}\n\n')
+    })
+    const worker = start(language, 'watch', '--agent', agent)
+    expect(await worker.said(() => true)).toEqual({ event: 'message', id: null })
+  })
+
+  it.each<[string, RequestListener]>([
+    ['a page', (_request, response) => response.end('<html>')],
+    ['JSON of another form', (_request, response) => response.end('[1]')],
+    ['a broken connection', (_request, response) => response.destroy()],
+  ])('reports %s in place of an answer', async (_what, respond) => {
+    const worker = start(language, 'leader', '--agent', await serve(respond))
+    expect(await worker.ended).toBe(1)
+    expect(worker.lines.at(-1)).toMatchObject({ error: 'unreachable' })
+    expect(worker.errors).toBe('')
+  })
+
+  it('follows no redirect, so that a token reaches no other server', async () => {
+    const asked: string[] = []
+    const elsewhere = await serve((request, response) => {
+      asked.push(request.url ?? '')
+      response.end(JSON.stringify(LEADER))
+    })
+    const agent = await serve((_request, response) => response.writeHead(307, { location: elsewhere }).end())
+    const worker = start(language, 'leader', '--agent', agent, '--admin-token', 'secret')
+    expect(await worker.ended).toBe(1)
+    expect([worker.lines.at(-1), asked]).toEqual([{ error: 'Unknown', status: 307 }, []])
+  })
+
+  it('never acts on an answer that comes after the claim has expired', async () => {
+    let claims = 0
+    const released: string[] = []
+    const agent = await serve((request, response) => {
+      if (request.method === 'DELETE') released.push(request.url ?? '')
+      if (request.method !== 'POST') {
+        response.end('{"lease": {"marginMs": 80}}')
+        return
+      }
+      let text = ''
+      request.on('data', (data: Buffer) => (text += data.toString()))
+      request.on('end', () => {
+        // A renewal that is never answered must not delay the end of the term.
+        if (!text.includes('null')) return
+        claims += 1
+        const body = {
+          group: 'g',
+          id: 'a',
+          claim: `c${claims}`,
+          token: claims,
+          expiresInMs: 100,
+          ending: false,
+        }
+        // The first answer is late: its 100 ms are counted from before the request.
+        setTimeout(() => response.end(JSON.stringify(body)), claims === 1 ? 300 : 0)
+      })
+    })
+    const worker = start(language, 'lead', '--agent', agent, '--admin-token', 'secret')
+    const end = await worker.said(({ event }) => event === 'ended')
+    expect(end).toMatchObject({ reason: 'lost', held: false })
+    expect(end.token).toBeGreaterThan(1)
+    expect(worker.lines.some(({ token }) => token === 1)).toBe(false)
+    await until(() => released.includes(`/v1/claim?claim=c${end.token}`))
+    expect(released[0]).toBe('/v1/claim?claim=c1')
+  })
+
+  it.skipIf(openssl.missing !== undefined)(
+    `trusts the given certificate over https, and no unknown one${openssl.missing ?? ''}`,
+    async () => {
+      const files = makeCertificate(openssl.program)
+      const secure = { key: readFileSync(files.key), cert: readFileSync(files.cert) }
+      const server = createSecureServer(secure, (_request, response) => response.end(JSON.stringify(LEADER)))
+      const agent = `https://127.0.0.1:${await listen(server)}`
+      const trusting = start(language, 'leader', '--agent', agent, '--ca-file', files.cert)
+      expect(await trusting.ended).toBe(0)
+      expect(trusting.lines).toEqual([{ leader: null, token: null, role: 'follower' }])
+      const other = start(language, 'leader', '--agent', agent)
+      expect(await other.ended).toBe(1)
+      expect(String(other.lines[0]?.['message'])).toMatch(/certificate/)
+    },
+  )
+}
+
+await describeClients(folder, describeStreams)

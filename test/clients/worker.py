@@ -1,0 +1,82 @@
+"""Drives the Python client for the tests. Prints one JSON object per line; worker/main.go prints the same."""
+
+import argparse
+import json
+import signal
+import sys
+import threading
+import time
+
+from conclave_client import Client, ConclaveError, LeaseLost, RequestRefused
+
+STEP_S = 0.02
+
+
+def say(**fields):
+    print(json.dumps(fields), flush=True)
+
+
+def lead(client, options, stop):
+    def work(term):
+        say(event="began", token=term.token, node=term.node_id)
+        try:
+            while options.stubborn or not term.wait(STEP_S):
+                at = time.monotonic_ns()
+                if options.stubborn:
+                    time.sleep(STEP_S)
+                    continue
+                term.check()
+                say(event="acted", token=term.token, at=at)
+        except LeaseLost:
+            pass
+        say(event="ended", token=term.token, reason=term.reason, held=term.is_held())
+
+    client.run(work, stop=stop, exit_at_deadline=options.stubborn)
+    say(event="stopped")
+
+
+def watch(client, options):
+    for event in client.watch():
+        say(event=event.type, id=event.id)
+
+
+def leader(client, options):
+    known = client.leader()
+    leader = known.leader
+    say(leader=None if leader is None else leader.id, token=leader and leader.token, role=known.role)
+
+
+def step_down(client, options):
+    done = client.step_down(options.to)
+    say(id=done.id, token=done.token)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["lead", "watch", "leader", "step-down"])
+    parser.add_argument("--agent", required=True)
+    parser.add_argument("--group")
+    parser.add_argument("--admin-token")
+    parser.add_argument("--ca-file")
+    parser.add_argument("--to")
+    parser.add_argument("--stubborn", action="store_true")
+    options = parser.parse_args()
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    try:
+        client = Client(
+            options.agent, group=options.group, admin_token=options.admin_token, ca_file=options.ca_file
+        )
+        if options.what == "lead":
+            lead(client, options, stop)
+        else:
+            {"watch": watch, "leader": leader, "step-down": step_down}[options.what](client, options)
+    except RequestRefused as error:
+        say(error=error.code, status=error.status)
+        sys.exit(1)
+    except ConclaveError as error:
+        say(error="unreachable", message=str(error))
+        sys.exit(1)
+
+
+main()

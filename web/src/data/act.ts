@@ -1,0 +1,74 @@
+/** Carries out the actions of the page. Each resolves to null, or to the reason why it was not done. */
+import { signal } from '@preact/signals'
+import { type Action, isAdmin, type LocalAction, localRequest } from '../view/actions.ts'
+import { parseLocal } from './parse.ts'
+import { AgentError, errorOf, request } from './requests.ts'
+import { group, local, note, refresh, status, token } from './store.ts'
+
+/** The action that waits for its confirmation. */
+export const proposed = signal<Action | null>(null)
+/** Whether the dialog for a partition is open. */
+export const isPartitioning = signal(false)
+
+export async function perform(action: Action): Promise<string | null> {
+  try {
+    if (!isAdmin(action)) await performLocally(action)
+    else if (action.what === 'step-down') await stepDown(action.to)
+    else await downloadBlackBox()
+    refresh()
+    return null
+  } catch (error) {
+    if (error instanceof AgentError && error.status === 401)
+      return 'the admin token is missing, wrong or expired: enter the token of this agent'
+    return (error as Error).message
+  }
+}
+
+async function performLocally(action: LocalAction): Promise<void> {
+  const known = local.value
+  if (known === null) throw new Error('only conclave up can do this')
+  const { path, body } = localRequest(action)
+  const response = await fetch(new URL(path, known.url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  }).catch(() => {
+    throw new Error('conclave up does not answer: it has ended')
+  })
+  if (!response.ok) throw await errorOf(response)
+  note(`${action.what}${'id' in action ? ` ${action.id}` : ''}: done`)
+  await readSupervisor(known.url)
+}
+
+/** The supervisor also answers while the agent that served this page is down. */
+async function readSupervisor(url: string): Promise<void> {
+  const response = await fetch(new URL('/v1/local', url), { cache: 'no-store' }).catch(() => null)
+  if (response?.ok !== true) return
+  const told = parseLocal(await response.json().catch(() => null))
+  if (told !== null) local.value = told
+}
+
+async function stepDown(to: string | null): Promise<void> {
+  const leader = status.value?.leader?.id
+  await request(
+    '/v1/step-down',
+    { group: group.value, token: token.value },
+    {
+      method: 'POST',
+      ...(to === null
+        ? {}
+        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ to }) }),
+    },
+  )
+  note(to === null ? `${leader} stepped down` : `${leader} handed leadership over to ${to}`)
+}
+
+async function downloadBlackBox(): Promise<void> {
+  const response = await request('/v1/trace', { group: group.value, token: token.value })
+  const file = URL.createObjectURL(await response.blob())
+  const anchor = document.createElement('a')
+  anchor.href = file
+  anchor.download = `${status.value?.group ?? 'group'}-${status.value?.self.id ?? 'node'}.ndjson`
+  anchor.click()
+  setTimeout(() => URL.revokeObjectURL(file), 10_000)
+}

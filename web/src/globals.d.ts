@@ -1,0 +1,4 @@
+/** The version of the package that the page was built from; see vite.config.ts. */
+declare const PAGE_VERSION: string
+
+declare module '*.css'

@@ -1,0 +1,102 @@
+/** Confirms an action once, and shows the command that does the same. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { perform, proposed } from '../data/act.ts'
+import { status, token } from '../data/store.ts'
+import { describeAction, isAdmin } from '../view/actions.ts'
+
+/** The page may be behind a proxy that serves it under a path of its own. */
+const agentUrl = (): string => new URL('.', location.href).href.replace(/\/$/, '')
+
+export function ActionDialog() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [problem, setProblem] = useState<string | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const action = proposed.value
+  useEffect(() => {
+    setProblem(null)
+    if (action === null) dialog.current?.close()
+    else dialog.current?.showModal()
+  }, [action])
+  const close = (): void => {
+    proposed.value = null
+  }
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    if (action === null || isBusy) return
+    setBusy(true)
+    const why = await perform(action)
+    setBusy(false)
+    if (why === null) close()
+    else setProblem(why)
+  }
+  return (
+    <dialog ref={dialog} aria-labelledby="action-title" onClose={close}>
+      {action === null ? null : (
+        <form onSubmit={(event) => void submit(event)}>
+          <ActionText />
+          {isAdmin(action) && token.value === null ? <TokenField /> : null}
+          {problem === null ? null : (
+            <p class="problem" role="alert">
+              Not done: {problem}
+            </p>
+          )}
+          <div class="buttons">
+            <button type="button" onClick={close}>
+              Cancel
+            </button>
+            <button
+              type="submit"
+              class={action.what === 'kill' ? 'primary danger' : 'primary'}
+              disabled={isBusy}
+            >
+              {describeNow()?.verb}
+            </button>
+          </div>
+        </form>
+      )}
+    </dialog>
+  )
+}
+
+function describeNow() {
+  const action = proposed.value
+  if (action === null) return null
+  const leader = status.value?.leader?.id
+  return describeAction(action, {
+    agent: agentUrl(),
+    group: status.value?.group ?? '',
+    leader: leader === undefined ? null : String(leader),
+  })
+}
+
+function ActionText() {
+  const text = describeNow()
+  if (text === null) return null
+  return (
+    <>
+      <h2 id="action-title">{text.title}</h2>
+      <p>{text.effect}</p>
+      <p class="hint">{text.where}:</p>
+      <pre>
+        <code>{text.command}</code>
+      </pre>
+    </>
+  )
+}
+
+/** An agent that only its own machine can reach gives its black box without a token. */
+function TokenField() {
+  return (
+    <label>
+      Admin token
+      <input
+        type="password"
+        autocomplete="off"
+        spellcheck={false}
+        onChange={({ currentTarget }) => {
+          token.value = currentTarget.value.trim() === '' ? null : currentTarget.value.trim()
+        }}
+      />
+    </label>
+  )
+}

@@ -1,0 +1,100 @@
+/** Which groups there are, whose view this is, and how old the data is. */
+import { proposed } from '../data/act.ts'
+import { clockMs, group, groups, junk, levels, link, selectGroup, status, statusAtMs } from '../data/store.ts'
+import { nextTheme, theme } from '../data/theme.ts'
+import { LEVEL_NAMES } from '../view/banner.ts'
+import { formatMs } from '../view/format.ts'
+import { Glyph } from './glyph.tsx'
+import { TokenButton } from './token-button.tsx'
+
+const THEME_WORDS = { auto: 'Auto', light: 'Light', dark: 'Dark' }
+
+export function Header() {
+  return (
+    <header class="top">
+      <h1>
+        <Mark />
+        <span>Conclave</span>
+      </h1>
+      <GroupTabs />
+      <Observer />
+      <div class="tools">
+        <button type="button" class="quiet" onClick={() => (proposed.value = { what: 'black-box' })}>
+          Black box …
+        </button>
+        <TokenButton />
+        <button
+          type="button"
+          class="quiet"
+          aria-label={`Theme: ${THEME_WORDS[theme.value]}`}
+          onClick={nextTheme}
+        >
+          {THEME_WORDS[theme.value]}
+        </button>
+      </div>
+    </header>
+  )
+}
+
+function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+      <path d="M7.2 6 5 9.6M8.8 6 11 9.6" stroke="currentColor" stroke-width="1" opacity=".6" />
+      <circle cx="8" cy="4" r="2.2" fill="currentColor" />
+      <circle cx="4.2" cy="11.2" r="1.7" fill="currentColor" opacity=".6" />
+      <circle cx="11.8" cy="11.2" r="1.7" fill="currentColor" opacity=".6" />
+    </svg>
+  )
+}
+
+function GroupTabs() {
+  const shown = status.value?.group ?? group.value
+  const names = groups.value.length > 0 ? groups.value : shown === null ? [] : [shown]
+  return (
+    <nav aria-label="Groups">
+      <ul class="groups">
+        {names.map((name) => {
+          const level = levels.value[name]
+          return (
+            <li key={name}>
+              <a
+                href={`?group=${encodeURIComponent(name)}`}
+                aria-current={name === shown ? 'page' : undefined}
+                class={level === undefined ? '' : `level-${level}`}
+                onClick={(event) => {
+                  event.preventDefault()
+                  selectGroup(name)
+                }}
+              >
+                {level === undefined ? null : <Glyph name={level} />}
+                {name}
+                {level === undefined ? null : <span class="only-read">, {LEVEL_NAMES[level]}</span>}
+              </a>
+            </li>
+          )
+        })}
+      </ul>
+    </nav>
+  )
+}
+
+function Observer() {
+  const seen = status.value
+  const ageMs = Math.max(0, clockMs.value - statusAtMs.value)
+  const state = link.value.state
+  return (
+    <p class={`observer is-${state}`}>
+      {seen === null ? null : (
+        <span>
+          seen by <b>{seen.self.id}</b> ({seen.self.role}
+          {seen.version === '' ? '' : `, ${seen.version}`})
+        </span>
+      )}
+      <span class="age" title="Age of the data">
+        <i aria-hidden="true" />
+        {state === 'live' ? 'live' : state} {seen === null ? '' : `· data ${formatMs(ageMs)} old`}
+      </span>
+      {junk.value === 0 ? null : <span>{junk.value} unreadable messages</span>}
+    </p>
+  )
+}

@@ -1,0 +1,92 @@
+/** Who leads, since when, under which token, and how much of the lease is left. */
+import { useMemo } from 'preact/hooks'
+import { proposed } from '../data/act.ts'
+import { clockMs, ids, sinceDataMs, statusAtMs } from '../data/store.ts'
+import type { Status } from '../data/types.ts'
+import { DASH, formatMs } from '../view/format.ts'
+import { leaseOf, leaseText, marginTexts } from '../view/lease.ts'
+import { colourOf } from '../view/nodes.ts'
+import { Card } from './card.tsx'
+import { LeaseBar } from './lease-bar.tsx'
+
+export function LeaderCard({ status }: { readonly status: Status }) {
+  const { leader, leaderSince, self } = status
+  const tools =
+    leader !== null && leader.id === self.id ? (
+      <button type="button" class="quiet" onClick={() => (proposed.value = { what: 'step-down', to: null })}>
+        Step down …
+      </button>
+    ) : undefined
+  return (
+    <Card name="leader" title="Leader" tools={tools}>
+      {leader === null ? (
+        <NoLeader status={status} />
+      ) : (
+        <>
+          <dl class="facts">
+            <div class="leader-id">
+              <dt>id</dt>
+              <dd class={`node-colour c${colourOf(ids.value, String(leader.id))}`}>{leader.id}</dd>
+            </div>
+            <div>
+              <dt>token</dt>
+              <dd>{leader.token ?? DASH}</dd>
+            </div>
+            <div>
+              <dt>leads for</dt>
+              <dd>{leaderSince === null ? DASH : formatMs(leaderSince.msAgo + sinceDataMs.value)}</dd>
+            </div>
+          </dl>
+          <Lease status={status} />
+        </>
+      )}
+    </Card>
+  )
+}
+
+function NoLeader({ status: { leaderlessMs } }: { readonly status: Status }) {
+  const forMs = (leaderlessMs ?? 0) + sinceDataMs.value
+  return (
+    <>
+      <dl class="facts">
+        <div class="leader-id">
+          <dt>id</dt>
+          <dd class="none">none</dd>
+        </div>
+        <div>
+          <dt>without a leader for</dt>
+          <dd>{formatMs(forMs)}</dd>
+        </div>
+      </dl>
+      <p class="lease-text">No node may act as the leader now.</p>
+    </>
+  )
+}
+
+function Lease({ status }: { readonly status: Status }) {
+  const lease = useMemo(() => leaseOf(status), [status])
+  if (lease === null) return <p class="lease-text">This protocol has no leases.</p>
+  const ageMs = Math.max(0, clockMs.value - statusAtMs.value)
+  const text = leaseText(lease)
+  const { expected, measured } = marginTexts(lease)
+  return (
+    <div class="lease">
+      <LeaseBar lease={lease} observedAtMs={statusAtMs.value} text={`Lease: ${text}`} />
+      <p class="lease-text">
+        <span>
+          Lease: <b>{text}</b>, {formatMs(ageMs)} ago
+        </span>
+        <span class="hint marks">
+          <i class="mark-margin" aria-hidden="true" />
+          {expected}
+          {measured === null ? null : (
+            <>
+              <i class="mark-measured" aria-hidden="true" />
+              {measured}
+            </>
+          )}
+        </span>
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,27 @@
+/** One event. All rows have the same height. */
+import type { LogEntry } from '../data/event-log.ts'
+import { ids } from '../data/store.ts'
+import { formatTime } from '../view/format.ts'
+import { KIND_WORDS } from '../view/log.ts'
+import { colourOf } from '../view/nodes.ts'
+
+export const ROW_PX = 26
+
+export type LogRowProps = { readonly entry: LogEntry; readonly place: number; readonly count: number }
+
+export function LogRow({ entry, place, count }: LogRowProps) {
+  return (
+    <li
+      class={`log-row kind-${entry.kind}`}
+      style={{ top: `${place * ROW_PX}px` }}
+      aria-setsize={count}
+      aria-posinset={place + 1}
+      title={entry.text}
+    >
+      <time>{formatTime(entry.atMs)}</time>
+      <span class={`node-colour c${colourOf(ids.value, entry.node)}`}>{entry.node ?? ''}</span>
+      <span class="kind">{KIND_WORDS[entry.kind]}</span>
+      <span class="text">{entry.text}</span>
+    </li>
+  )
+}

@@ -1,0 +1,44 @@
+/** The whole page. */
+import { isStale, status } from '../data/store.ts'
+import { ActionDialog } from './action-dialog.tsx'
+import { Banner } from './banner.tsx'
+import { ChartsCard } from './charts-card.tsx'
+import { Header } from './header.tsx'
+import { LeaderCard } from './leader-card.tsx'
+import { LogCard } from './log-card.tsx'
+import { MatrixCard } from './matrix-card.tsx'
+import { NodesCard } from './nodes-card.tsx'
+import { PartitionDialog } from './partition-dialog.tsx'
+import { RibbonCard } from './ribbon-card.tsx'
+import { ToleranceCard } from './tolerance-card.tsx'
+import { VersionNotice } from './version-notice.tsx'
+import { WarningsStrip } from './warnings-strip.tsx'
+
+export function Page() {
+  const seen = status.value
+  return (
+    <div class={isStale.value ? 'page is-stale' : 'page'}>
+      <Header />
+      <main>
+        <Banner />
+        <VersionNotice />
+        {seen === null ? null : (
+          <>
+            <WarningsStrip warnings={seen.warnings} />
+            <div class="cards">
+              <LeaderCard status={seen} />
+              <ToleranceCard status={seen} />
+              <RibbonCard />
+              <NodesCard status={seen} />
+              <MatrixCard status={seen} />
+              <LogCard />
+              <ChartsCard />
+            </div>
+          </>
+        )}
+      </main>
+      <ActionDialog />
+      <PartitionDialog />
+    </div>
+  )
+}

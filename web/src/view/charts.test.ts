@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { chartsOf } from './charts.ts'
+import { measured, statusWith } from './fixture.ts'
+
+const sample = (second: number, change: object = {}) => ({
+  at: new Date(1000 * second).toISOString(),
+  rttMs: 1,
+  latenessMs: 2,
+  delayMs: 3,
+  renewalMarginMs: null,
+  failoverMs: null,
+  ...change,
+})
+
+it('has a series for each chart, with the limits that the values are compared with', () => {
+  const charts = chartsOf([sample(10), sample(15, { failoverMs: 200 }), sample(20)], statusWith({ measured }))
+  expect(charts.map(({ name, newestMs, limit }) => [name, newestMs, limit?.ms ?? null])).toEqual([
+    ['failoverMs', 200, null],
+    ['rttMs', 1, null],
+    ['renewalMarginMs', null, 40],
+    ['latenessMs', 2, 30],
+  ])
+  expect(charts[0]).toMatchObject({ times: [10, 15, 20], values: [null, 200, null], arePoints: true })
+})
+
+it('shows nothing where nothing was measured', () => {
+  const noLease = statusWith({ leader: { id: 'a', token: 1, expiresInMs: null } })
+  expect(chartsOf([], noLease).map(({ newestMs, limit }) => [newestMs, limit])).toEqual([
+    [null, null],
+    [null, null],
+    [null, null],
+    [null, null],
+  ])
+  expect(chartsOf([], null)).toHaveLength(4)
+})

@@ -1,0 +1,59 @@
+/** The series of the charts, from the samples of the history. */
+import type { Sample, Status } from '../data/types.ts'
+
+export type ChartName = 'failoverMs' | 'rttMs' | 'renewalMarginMs' | 'latenessMs'
+
+export type ChartView = {
+  readonly name: ChartName
+  readonly title: string
+  readonly explanation: string
+  /** Seconds since 1970. */
+  readonly times: readonly number[]
+  readonly values: readonly (number | null)[]
+  readonly newestMs: number | null
+  /** A constant that the values are compared with. */
+  readonly limit: { readonly label: string; readonly ms: number } | null
+  /** Single events rather than a curve. */
+  readonly arePoints: boolean
+}
+
+export function chartsOf(samples: readonly Sample[], status: Status | null): readonly ChartView[] {
+  const times = samples.map(({ at }) => Date.parse(at) / 1000)
+  const sigmaMs = status?.measured?.sigmaMs ?? null
+  const chart = (
+    name: ChartName,
+    title: string,
+    explanation: string,
+    limit: ChartView['limit'] = null,
+  ): ChartView => {
+    const values = samples.map((sample) => sample[name])
+    const newestMs = values.findLast((value) => value !== null) ?? null
+    return {
+      name,
+      title,
+      explanation,
+      times,
+      values,
+      newestMs,
+      limit,
+      arePoints: name === 'failoverMs',
+    }
+  }
+  const hasLease = typeof status?.leader?.expiresInMs === 'number'
+  return [
+    chart('failoverMs', 'Failover', 'how long the group had no leader'),
+    chart('rttMs', 'Round trip', 'the slowest reachable node'),
+    chart(
+      'renewalMarginMs',
+      'Renewal margin',
+      'what was left of the lease; only on the leader',
+      hasLease ? { label: 'min', ms: status.lease.marginMs } : null,
+    ),
+    chart(
+      'latenessMs',
+      'Scheduling lateness',
+      '99 % of the timers of this node',
+      sigmaMs === null ? null : { label: 'σ', ms: sigmaMs },
+    ),
+  ]
+}
