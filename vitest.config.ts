@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import LongestFirst from './test/support/longest-first.ts'
 
@@ -15,11 +16,20 @@ const PURE = [
 /** The build is loaded by Node.js itself: test/support/cli.ts runs its command line, which starts threads. */
 const NATIVE = { deps: { external: [/\/dist\//] } }
 
+/** Files that replace a module: the others must not see it. */
+const MOCKING = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => `src/${file}`)
+  .filter((file) => readFileSync(file, 'utf8').includes('vi.mock('))
+
 /**
  * Tests of real processes mostly wait, and hold on a busy machine. So they run beside the pure tests, with more workers
  * than cores: neither kind leaves a core idle.
  */
-const WORKERS = 4
+const COMMON = { server: NATIVE, testTimeout: 60_000, maxWorkers: 4 }
+
+/** Files share the modules of their worker: loading them for each file takes minutes of CPU time. */
+const SHARED = { ...COMMON, isolate: false }
 
 export default defineConfig({
   test: {
@@ -27,27 +37,15 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     coverage: { include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     projects: [
-      // Files share the modules of their worker: loading them for each file takes minutes of CPU time.
+      { test: { ...SHARED, name: 'pure', include: PURE, exclude: MOCKING } },
+      { test: { ...COMMON, name: 'mocking', include: MOCKING } },
       {
         test: {
-          name: 'pure',
-          server: NATIVE,
-          include: PURE,
-          testTimeout: 60_000,
-          maxWorkers: WORKERS,
-          isolate: false,
-        },
-      },
-      {
-        test: {
+          ...SHARED,
           name: 'real',
-          server: NATIVE,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...PURE, '**/node_modules/**'],
+          exclude: [...PURE, ...MOCKING, '**/node_modules/**'],
           globalSetup: ['./test/support/servers-setup.ts'],
-          testTimeout: 60_000,
-          maxWorkers: WORKERS,
-          isolate: false,
           // A machine of CI may stand still for seconds. What passed only at the second try is named at the end.
           retry: process.env['CI'] === undefined ? 0 : 1,
         },
