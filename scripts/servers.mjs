@@ -83,6 +83,8 @@ function serve() {
     )
   })
   server.requestTimeout = 0
+  // A connection that the server closes is lost to a test that sends a request at that moment.
+  server.keepAliveTimeout = 0
   server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
   const end = () => endAll().finally(() => process.exit())
   process.stdin.on('end', end).on('error', end).resume()
