@@ -13,6 +13,11 @@ export * from './errors.ts'
 export * from './explain.ts'
 export type { LinkFault, NetworkFaults } from './fault-injection.ts'
 export * from './group-monitor.ts'
+export {
+  ANSWER as INTRODUCTION,
+  ANY_NODE,
+  ASK as INTRODUCTION_REQUEST,
+} from './introductions.ts'
 export * from './lock.ts'
 export * from './loop.ts'
 export * from './measured.ts'
