@@ -13,7 +13,7 @@ export type RunSettings = {
   /** The value of --kill-before-ms; null if the flag was not given. */
   readonly killBeforeMs: number | null
   readonly once: boolean
-  readonly report: (text: string) => void
+  readonly report: (text: string, event?: 'run' | 'warning') => void
 }
 
 /** A term of this node or of an agent, as far as a command needs it. */

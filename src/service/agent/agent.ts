@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { AgentEvent, LocalResponse } from '../client/index.ts'
+import type { HttpTls } from '../config/index.ts'
 import { type ConclaveNode, type JoinOptions, join, type StoreJoinOptions } from '../node/index.ts'
 import type { Address } from '../runtime/index.ts'
 import { createApp } from './app.ts'
@@ -21,6 +22,12 @@ export type AgentOptions = {
   /** Host names that requests may use for this agent, in addition to its addresses and localhost. */
   readonly httpNames?: readonly string[]
   readonly adminToken: string | null
+  /** If given, reading the state needs this token or the admin token. */
+  readonly readToken?: string | null
+  /** If given, HTTPS instead of HTTP. */
+  readonly tls?: HttpTls | null
+  /** URL of an OpenTelemetry collector that receives metrics and traces. */
+  readonly otlp?: string | null
   readonly version: string
   /** Called with every event. */
   readonly log: (event: AgentEvent) => void
@@ -68,13 +75,14 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const app = createApp({
       groups,
       adminToken,
+      readToken: options.readToken ?? null,
       isLoopback,
       hosts,
       version,
       local: () => local,
       closing: closing.signal,
     })
-    const server = await listen(app.fetch, http, limits)
+    const server = await listen(app.fetch, http, { ...limits, tls: options.tls ?? null })
     for (const node of nodes) node.announce({ page: server.url })
     const leading = served.map(({ claims }, index) =>
       (nodes[index] as ConclaveNode).lead(claims.holdTerm, { signal: closing.signal }),

@@ -6,7 +6,7 @@
 import { setMaxListeners } from 'node:events'
 import { type Context, Hono } from 'hono'
 import type { LocalResponse } from '../client/index.ts'
-import { errorResponse } from './admin.ts'
+import { errorResponse, requireReadToken } from './admin.ts'
 import { addAdminRoutes } from './admin-routes.ts'
 import { readBody, type WithBody } from './body.ts'
 import { refuseOtherHosts } from './hosts.ts'
@@ -22,6 +22,8 @@ export type AppOptions = {
   readonly groups: ReadonlyMap<string, ServedGroup>
   /** Null disables all admin requests. */
   readonly adminToken: string | null
+  /** If given, reading the state needs this token or the admin token. */
+  readonly readToken?: string | null
   /** Whether only this machine can reach the agent. Then `/v1/trace` needs no token. */
   readonly isLoopback: boolean
   /** Host names that requests may use, in addition to addresses and localhost. Null: any. */
@@ -51,6 +53,8 @@ export function createApp(options: AppOptions): Hono<WithBody> {
     c.header('X-Content-Type-Options', 'nosniff')
   })
   if (hosts !== null) app.use(refuseOtherHosts(hosts))
+  const { readToken = null } = options
+  if (readToken !== null) app.use(requireReadToken([readToken, options.adminToken]))
   app.use(readBody)
 
   const withGroup: WithGroup = (respond) => (c) => {
