@@ -10,14 +10,18 @@ export const proposed = signal<Action | null>(null)
 /** Whether the dialog for a partition is open. */
 export const isPartitioning = signal(false)
 
-export async function perform(action: Action): Promise<string | null> {
+/** `entered`: an admin token that was typed for this action; kept if it is right. */
+export async function perform(action: Action, entered: string | null = null): Promise<string | null> {
+  const known = token.value
   try {
+    if (entered !== null) token.value = entered
     if (!isAdmin(action)) await performLocally(action)
     else if (action.what === 'step-down') await stepDown(action.to)
     else await downloadBlackBox()
     refresh()
     return null
   } catch (error) {
+    if (entered !== null) token.value = known
     if (error instanceof AgentError && error.status === 401)
       return 'the admin token is missing, wrong or expired: enter the token of this agent'
     return (error as Error).message

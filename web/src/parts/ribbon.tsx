@@ -37,7 +37,7 @@ export function Ribbon({ pieces, range, width, selected, onSelect }: RibbonProps
       height={TOP + HEIGHT + AXIS}
       role="img"
       aria-label={label}
-      tabIndex={0}
+      tabindex={0}
       onKeyDown={walk}
     >
       <defs>
