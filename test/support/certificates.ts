@@ -31,11 +31,10 @@ export function makeCertificates(folder: string): Certificates {
     '/CN=test authority',
   )
   for (const name of ['server', 'client']) {
-    openssl(
-      ...['req', '-x509', ...curve, '-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-subj', `/CN=${name}`],
-      ...['-addext', 'subjectAltName=IP:127.0.0.1', '-addext', 'basicConstraints=critical,CA:FALSE'],
-      ...['-keyout', at(`${name}.key`), '-out', at(`${name}.pem`)],
-    )
+    const signed = ['-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-subj', `/CN=${name}`]
+    const limits = ['-addext', 'subjectAltName=IP:127.0.0.1', '-addext', 'basicConstraints=critical,CA:FALSE']
+    const out = ['-keyout', at(`${name}.key`), '-out', at(`${name}.pem`)]
+    openssl('req', '-x509', ...curve, ...signed, ...limits, ...out)
   }
   return {
     ca: at('ca.pem'),

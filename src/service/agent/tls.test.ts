@@ -18,10 +18,8 @@ const start = (...words: readonly string[]): AgentProcess => place.start(place.a
 
 describe('an agent with a certificate', () => {
   it('serves HTTPS only, to clients that know the authority and the read token', async () => {
-    const agent = start(
-      ...['--http-cert', made.serverCert, '--http-key', made.serverKey],
-      ...['--read-token-file', readToken, '--admin-token-file', place.path('admin')],
-    )
+    const tokens = ['--read-token-file', readToken, '--admin-token-file', place.path('admin')]
+    const agent = start('--http-cert', made.serverCert, '--http-key', made.serverKey, ...tokens)
     const url = await agent.url()
     expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
     await agent.logged('elected')
@@ -50,9 +48,8 @@ describe('an agent with a certificate', () => {
   }, 60_000)
 
   it('serves only clients with a certificate, if it has an authority for them', async () => {
-    const agent = start(
-      ...['--http-cert', made.serverCert, '--http-key', made.serverKey, '--http-client-ca', made.ca],
-    )
+    const certificate = ['--http-cert', made.serverCert, '--http-key', made.serverKey]
+    const agent = start(...certificate, '--http-client-ca', made.ca)
     const url = await agent.url()
     await agent.logged('elected')
     const ask = (...words: readonly string[]) =>
