@@ -335,6 +335,17 @@ export class Endpoint {
     return insightFor(this.self, spec, stateInBundle(this.#loop.state, name), this.#clock.now()).voters
   }
 
+  /** Why the leader of the group cannot hand over to a node; null if it can. */
+  handOverProblem(name: string, to: NodeId): string | null {
+    const { protocol, nodes, options } = this.#joined(name).spec
+    const { handOverProblem } = peerHosting(protocol)
+    if (handOverProblem === undefined) return `under ${protocol} the next leader cannot be chosen`
+    const identity = { self: this.self, nodes }
+    return this.#loop.inspect((state, now) =>
+      handOverProblem(identity, options, stateInBundle(state, name), to, now),
+    )
+  }
+
   insight(name: string): Insight {
     const { spec } = this.#joined(name)
     return this.#loop.inspect((state, now) => insightFor(this.self, spec, stateInBundle(state, name), now))

@@ -53,6 +53,11 @@ export type LeadOptions = SignalOption & {
   readonly once?: boolean
 }
 
+export type StepDownOptions = SignalOption & {
+  /** The node that shall lead next. */
+  readonly to?: NodeId
+}
+
 export type NodeSettings = {
   readonly group: string
   readonly id: NodeId
@@ -227,11 +232,29 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
    * Ends the current term of this node: the signal of the term is aborted, its work ends, and only then can another node
    * lead. Meanwhile the lease is renewed until `signal` is aborted or `drainMs` have passed; then it expires. Resolves to
    * true if the lease was released or there was none.
+   *
+   * With `to`, that node leads next, if it is still reachable when the work has ended. Throws CommandRefusedError, and the
+   * term goes on, if it cannot: the protocol, the role of that node, or its reachability do not allow it.
    */
-  async stepDown(options?: SignalOption): Promise<boolean> {
+  async stepDown(options?: StepDownOptions): Promise<boolean> {
     const signal = parseSignal(options)
+    const to = options?.to === undefined ? undefined : parseNodeId('to', options.to)
+    if (to !== undefined) await this.#checkHandOver(to)
     const { term } = this.#terms
-    return term === null ? true : this.#terms.drain(term, 'stepped down', signal)
+    if (term === null) return true
+    const loss: Loss =
+      to === undefined
+        ? { reason: 'stepped down', detail: null }
+        : { reason: 'stepped down', detail: `this node handed over to ${to}`, kind: 'handed-over' }
+    return this.#terms.drain(term, loss, signal, to)
+  }
+
+  async #checkHandOver(to: NodeId): Promise<void> {
+    const isLeading = this.#terms.term !== null && this.#terms.term.remaining() > 0
+    const problem = isLeading
+      ? ((await this.#backend?.handOverProblem(to)) ?? null)
+      : 'this node does not lead'
+    if (problem !== null) throw new CommandRefusedError('stepDown', problem)
   }
 
   /** A node with a higher priority is preferred as leader. */
