@@ -46,7 +46,7 @@ describe('the rules', () => {
 })
 
 describe('the dashboard', () => {
-  it('is the one that its script generates', () => {
+  it('equals what its script generates', () => {
     const { stdout } = spawnSync(process.execPath, [join(ROOT, 'scripts/dashboard.mjs'), '--print'])
     expect(stdout.toString()).toBe(readFileSync(DASHBOARD, 'utf8'))
   })
