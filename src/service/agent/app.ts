@@ -12,7 +12,13 @@ import { readBody, type WithBody } from './body.ts'
 import { refuseOtherHosts } from './hosts.ts'
 import { renderMetrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
-import { historyResponse, leaderResponse, membersResponse, statusResponse } from './responses.ts'
+import {
+  historyResponse,
+  leaderResponse,
+  measureGroup,
+  membersResponse,
+  statusResponse,
+} from './responses.ts'
 import type { ServedGroup } from './served-group.ts'
 import { addStreamRoutes } from './stream-routes.ts'
 import { loadWebPage } from './web-page.ts'
@@ -131,18 +137,7 @@ function addChecks(app: Hono<WithBody>, withGroup: WithGroup, groups: AppOptions
 
 function addMetrics(app: Hono<WithBody>, groups: AppOptions['groups']): void {
   app.get('/metrics', (c) => {
-    const text = renderMetrics(
-      [...groups.values()].map((group) => ({
-        group: group.node.group,
-        id: String(group.node.id),
-        status: group.node.status(),
-        terms: group.monitor.terms,
-        views: group.monitor.views,
-        warnings: group.monitor.warnings,
-        alarm: group.monitor.alarm !== null,
-        failureTolerance: statusResponse(group).failureTolerance,
-      })),
-    )
+    const text = renderMetrics([...groups.values()].map(measureGroup))
     return c.body(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
 }
