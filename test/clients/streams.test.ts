@@ -1,15 +1,15 @@
 /** The clients in Python and Go, against servers that interrupt, send junk, ask for TLS, or are not an agent. */
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { Workplace } from '../support/agents.ts'
+import { type Certificates, makeCertificates } from '../support/certificates.ts'
 import { findTool } from '../support/servers.ts'
 import { until } from '../support/wait.ts'
-import { describeClients, type Language, Worker } from './support.ts'
+import { ADMIN, describeClients, type Language, type Line, Worker } from './support.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-clients-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -33,18 +33,6 @@ function start(language: Language, ...words: readonly string[]): Worker {
   onTestFinished(() => worker.end())
   return worker
 }
-
-/** A certificate for 127.0.0.1 that signs itself. */
-function makeCertificate(openssl: string): { readonly key: string; readonly cert: string } {
-  const files = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') }
-  const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  const subject = ['-subj', '/CN=agent', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
-  const made = spawnSync(openssl, [...words, ...subject, '-keyout', files.key, '-out', files.cert])
-  if (made.status !== 0) throw new Error(made.stderr.toString())
-  return files
-}
-
-const openssl = await findTool('openssl')
 
 function describeStreams(language: Language): void {
   it('continues a stream after interruptions and junk, from the last event', async () => {
@@ -142,22 +130,57 @@ function describeStreams(language: Language): void {
     await until(() => released.includes(`/v1/claim?claim=c${end.token}`))
     expect(released[0]).toBe('/v1/claim?claim=c1')
   })
+}
 
+const READ_TOKEN = 'a read token of some length'
+const openssl = await findTool('openssl')
+const place = new Workplace()
+afterAll(() => place.close())
+let secure: { readonly url: string; readonly certificates: Certificates } | null = null
+
+/** One agent for both clients. It asks for a certificate of the client and for a read token. */
+async function startSecureAgent(): Promise<NonNullable<typeof secure>> {
+  const certificates = makeCertificates(place.folder)
+  const { ca, serverCert, serverKey } = certificates
+  const tls = ['--http-cert', serverCert, '--http-key', serverKey, '--http-client-ca', ca]
+  const readToken = ['--read-token-file', place.write('read', READ_TOKEN)]
+  const agent = place.start(place.alone(...tls, ...readToken, '--admin-token-file', place.path('admin')))
+  await agent.logged('elected')
+  return { url: await agent.url(), certificates }
+}
+
+function describeTls(language: Language): void {
   it.skipIf(openssl.missing !== undefined)(
-    `trusts the given certificate over https, and no unknown one${openssl.missing ?? ''}`,
+    `trusts the given authority, and shows certificate and token over https${openssl.missing ?? ''}`,
     async () => {
-      const files = makeCertificate(openssl.program)
-      const secure = { key: readFileSync(files.key), cert: readFileSync(files.cert) }
-      const server = createSecureServer(secure, (_request, response) => response.end(JSON.stringify(LEADER)))
-      const agent = `https://127.0.0.1:${await listen(server)}`
-      const trusting = start(language, 'leader', '--agent', agent, '--ca-file', files.cert)
-      expect(await trusting.ended).toBe(0)
-      expect(trusting.lines).toEqual([{ leader: null, token: null, role: 'follower' }])
-      const other = start(language, 'leader', '--agent', agent)
-      expect(await other.ended).toBe(1)
-      expect(String(other.lines[0]?.['message'])).toMatch(/certificate/)
+      secure ??= await startSecureAgent()
+      const { url, certificates: known } = secure
+      const run = async (...words: readonly string[]): Promise<Line> => {
+        const worker = start(language, 'leader', '--agent', url, ...words)
+        await worker.ended
+        expect(worker.errors).toBe('')
+        return worker.lines.at(-1) ?? {}
+      }
+      const ca = ['--ca-file', known.ca]
+      const own = ['--cert-file', known.clientCert, '--key-file', known.clientKey]
+      const [complete, asAdmin, untrusted, unknown, without] = await Promise.all([
+        run(...ca, ...own, '--read-token', READ_TOKEN),
+        run(...ca, ...own, '--admin-token', ADMIN),
+        run(...own, '--read-token', READ_TOKEN),
+        run(...ca, '--read-token', READ_TOKEN),
+        run(...ca, ...own),
+      ])
+      expect(complete).toHaveProperty('role')
+      expect(asAdmin).toHaveProperty('role')
+      expect(untrusted).toMatchObject({ error: 'unreachable', message: expect.stringMatching(/certificate/) })
+      expect(unknown).toMatchObject({ error: 'unreachable' })
+      expect(without).toEqual({ error: 'InvalidReadToken', status: 401 })
     },
+    60_000,
   )
 }
 
-await describeClients(folder, describeStreams)
+await describeClients(folder, (language) => {
+  describeStreams(language)
+  describeTls(language)
+})
