@@ -17,7 +17,8 @@ import { collect, parseWholeNumber } from './values.ts'
 export function planCommand(): Command {
   return new Command('plan')
     .description('compute the guarantees of a configuration, and check them by simulating it')
-    .option('--config <file>', 'configuration file (JSON)')
+    .option('--config <file>', 'configuration file (YAML or JSON): of an agent, or of a plan')
+    .option('--group <name>', 'which group of the file of an agent, if it has several')
     .option('--json', 'print one JSON object')
     .option('--protocol <name>', `name of the protocol: ${hostedNames().join(', ')} (default: the first)`)
     .option('--profile <name>', 'timing constants: lan, region or wan')
@@ -34,12 +35,14 @@ Examples:
   conclave plan --nodes 5
   conclave plan --nodes 3 --profile wan --mode local --seeds 500
   conclave plan --nodes 5 --option sigmaMs=50 --option renewalTries=3
+  conclave plan --config /etc/conclave/billing.yaml
   conclave plan --config group.json --json
 ${otherProtocols()
   .map((name) => `  conclave plan --protocol ${name} --nodes 3`)
   .join('\n')}
 
-A configuration file, in which everything is optional except the nodes:
+The file of an agent describes the group as that agent would join it; keys and addresses are not used. A file of a plan,
+in which everything is optional except the nodes:
   { "voters": ["a", "b"], "witnesses": ["c"], "observers": ["d"],
     "options": { "mode": "majority", "profile": "region" },
     "network": { "delayMs": [1, 12], "loss": 0 }, "seeds": 2000 }
