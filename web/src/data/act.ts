@@ -40,8 +40,13 @@ async function performLocally(action: LocalAction): Promise<void> {
     throw new Error('conclave up does not answer: it has ended')
   })
   if (!response.ok) throw await errorOf(response)
-  note(`${action.what}${'id' in action ? ` ${action.id}` : ''}: done`)
+  note(`${describeDone(action)}: done`)
   await readSupervisor(known.url)
+}
+
+function describeDone(action: LocalAction): string {
+  if ('id' in action) return `${action.what} ${action.id}`
+  return action.what === 'yield' ? 'step-down' : action.what
 }
 
 /** The supervisor also answers while the agent that served this page is down. */

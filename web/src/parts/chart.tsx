@@ -36,7 +36,8 @@ function optionsFor(view: ChartView, width: number, height: number, element: Ele
         size: AXIS_HEIGHT,
         space: 70,
         grid: { show: false },
-        values: (_plot, times) => times.map((time) => formatTime(time * 1000).slice(0, 5)),
+        values: (_plot, times, _axis, _space, stepSeconds) =>
+          times.map((time) => formatTime(time * 1000).slice(0, stepSeconds < 60 ? 8 : 5)),
       },
       { ...axis, size: AXIS_WIDTH, space: 22, values: (_plot, values) => values.map((ms) => shortMs(ms)) },
     ],
