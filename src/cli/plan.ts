@@ -6,8 +6,9 @@ import { cardOf, measuredIn } from '../workbench/guarantees/card.ts'
 import { runMilestones } from '../workbench/guarantees/milestones.ts'
 import { steadyState } from '../workbench/sim/index.ts'
 import { EXIT } from './errors.ts'
+import { Interruption } from './interrupt.ts'
 import { loadProtocols } from './load.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, printNote } from './output.ts'
 import { runTrials } from './parallel/trials.ts'
 import { formatCard } from './plan/card-text.ts'
 import { type PlanFlags, type Planned, readPlan, readPlanFile } from './plan/config.ts'
@@ -52,7 +53,7 @@ in which everything is optional except the nodes:
 Flags take precedence over the file. Without "network", delays vary between δmin and δ.
 
 Exit code 0 if all measurements are within the computed bounds, 6 if one exceeds its bound or a specification is
-violated, 2 for bad input.`,
+violated, 2 for bad input. Ctrl-C prints the card with the runs so far, and exits with 130.`,
     )
     .action(async (flags: PlanFlags) => {
       process.exitCode = await run(flags)
@@ -86,10 +87,21 @@ async function runTrialPlan(
 ): Promise<number> {
   const { seeds } = asked
   const plan = { protocol: definition.name, asked, options }
-  const tallies = await runTrials(plan, described.trials, threads)
+  const interruption = new Interruption()
+  const tallies = await runTrials(plan, described.trials, threads, interruption.signal).finally(() =>
+    interruption.close(),
+  )
+  const isInterrupted = interruption.isInterrupted
+  if (isInterrupted && tallies.every(({ runs }) => runs === 0)) {
+    if (json === true) printJson({ interrupted: true })
+    else printNote('interrupted before the first runs were completed')
+    return interruption.exitCode ?? EXIT.ok
+  }
   const steady = steadyState(definition, described.steady, 1)
   const measured = measuredIn(described, { definition, options, seeds, tallies, steady })
-  if (json === true) printJson(cardOf(described, measured, seeds))
+  if (json === true)
+    printJson({ ...cardOf(described, measured, seeds), ...(isInterrupted ? { interrupted: true } : {}) })
   else print(formatCard(described, measured))
-  return measured.exceeded.length > 0 ? EXIT.violated : EXIT.ok
+  if (isInterrupted) printNote('interrupted: the measured columns are of the runs until then')
+  return measured.exceeded.length > 0 ? EXIT.violated : (interruption.exitCode ?? EXIT.ok)
 }
