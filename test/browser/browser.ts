@@ -25,7 +25,7 @@ export class TestBrowser {
     return new TestBrowser(await chromium.launch({ executablePath: program, args: FLAGS }))
   }
 
-  /** Opens the page of an agent in a fresh context, and waits for its first data unless told otherwise. */
+  /** Opens the page of an agent in a fresh context. */
   async open(url: string, { width = 1440, height = 790, theme = 'light' }: View = {}): Promise<Page> {
     const context = await this.#browser.newContext({ viewport: { width, height }, colorScheme: theme })
     const page = await context.newPage()

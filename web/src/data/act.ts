@@ -53,8 +53,8 @@ function describeDone(action: LocalAction): string {
 async function readSupervisor(url: string): Promise<void> {
   const response = await fetch(new URL('/v1/local', url), { cache: 'no-store' }).catch(() => null)
   if (response?.ok !== true) return
-  const told = parseLocal(await response.json().catch(() => null))
-  if (told !== null) local.value = told
+  const state = parseLocal(await response.json().catch(() => null))
+  if (state !== null) local.value = state
 }
 
 async function stepDown(to: string | null): Promise<void> {

@@ -1,4 +1,4 @@
-/** Who leads, since when, under which token, and how much of the lease is left. */
+/** The leader, since when it leads, its token, and how much of the lease is left. */
 import { useMemo } from 'preact/hooks'
 import { proposed } from '../data/act.ts'
 import { clockMs, ids, local, sinceDataMs, statusAtMs } from '../data/store.ts'

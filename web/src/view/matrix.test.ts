@@ -59,7 +59,7 @@ describe('who hears whom', () => {
     expect(cellOf(nodes, 'c', 'a').isOneWay).toBe(false)
   })
 
-  it('judges the row of another node by the time when it was told', () => {
+  it('judges the row of another node by the time of its report', () => {
     const row = (x: number, y: number): object => ({
       hears: { b: { heardMsAgo: x, rttMs: 1 }, c: { heardMsAgo: y, rttMs: 1 } },
     })

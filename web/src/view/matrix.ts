@@ -1,4 +1,4 @@
-/** Who hears whom: one row per node that listens, one column per node that sends. */
+/** The matrix of who hears whom: one row per node that listens, one column per node that sends. */
 import type { Local, ObservedNode, Status } from '../data/types.ts'
 import { formatAgo, formatMs } from './format.ts'
 
