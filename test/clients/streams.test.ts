@@ -34,6 +34,37 @@ function start(language: Language, ...words: readonly string[]): Worker {
   return worker
 }
 
+/** An agent whose first answer to a claim is late, and that never answers a renewal. */
+async function startSilentAgent(): Promise<{ readonly url: string; readonly released: readonly string[] }> {
+  let claims = 0
+  const released: string[] = []
+  const url = await serve((request, response) => {
+    if (request.method === 'DELETE') released.push(request.url ?? '')
+    if (request.method !== 'POST') {
+      response.end('{"lease": {"marginMs": 320}}')
+      return
+    }
+    let text = ''
+    request.on('data', (data: Buffer) => (text += data.toString()))
+    request.on('end', () => {
+      // A renewal that is never answered must not delay the end of the term.
+      if (!text.includes('null')) return
+      claims += 1
+      const body = {
+        group: 'g',
+        id: 'a',
+        claim: `c${claims}`,
+        token: claims,
+        expiresInMs: 400,
+        ending: false,
+      }
+      // The first answer is late: its 400 ms are counted from before the request.
+      setTimeout(() => response.end(JSON.stringify(body)), claims === 1 ? 600 : 0)
+    })
+  })
+  return { url, released }
+}
+
 function describeStreams(language: Language): void {
   it('continues a stream after interruptions and junk, from the last event', async () => {
     const asked: (string | undefined)[] = []
@@ -96,32 +127,7 @@ function describeStreams(language: Language): void {
   })
 
   it('never acts on an answer that comes after the claim has expired', async () => {
-    let claims = 0
-    const released: string[] = []
-    const agent = await serve((request, response) => {
-      if (request.method === 'DELETE') released.push(request.url ?? '')
-      if (request.method !== 'POST') {
-        response.end('{"lease": {"marginMs": 80}}')
-        return
-      }
-      let text = ''
-      request.on('data', (data: Buffer) => (text += data.toString()))
-      request.on('end', () => {
-        // A renewal that is never answered must not delay the end of the term.
-        if (!text.includes('null')) return
-        claims += 1
-        const body = {
-          group: 'g',
-          id: 'a',
-          claim: `c${claims}`,
-          token: claims,
-          expiresInMs: 100,
-          ending: false,
-        }
-        // The first answer is late: its 100 ms are counted from before the request.
-        setTimeout(() => response.end(JSON.stringify(body)), claims === 1 ? 300 : 0)
-      })
-    })
+    const { url: agent, released } = await startSilentAgent()
     const worker = start(language, 'lead', '--agent', agent, '--admin-token', 'secret')
     const end = await worker.said(({ event }) => event === 'ended')
     expect(end).toMatchObject({ reason: 'lost', held: false })
@@ -129,6 +135,13 @@ function describeStreams(language: Language): void {
     expect(worker.lines.some(({ token }) => token === 1)).toBe(false)
     await until(() => released.includes(`/v1/claim?claim=c${end.token}`))
     expect(released[0]).toBe('/v1/claim?claim=c1')
+  })
+
+  it('ends the process with code 7 if its work does not end with the term', async () => {
+    const { url } = await startSilentAgent()
+    const worker = start(language, 'lead', '--agent', url, '--admin-token', 'secret', '--stubborn')
+    expect(await worker.ended).toBe(7)
+    expect(worker.lines.at(-1)).toMatchObject({ event: 'began' })
   })
 }
 

@@ -48,7 +48,7 @@ def leader(client, options):
 
 def step_down(client, options):
     done = client.step_down(options.to)
-    say(id=done.id, token=done.token)
+    say(id=done.id, token=done.token, to=done.to)
 
 
 def main():

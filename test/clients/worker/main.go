@@ -75,7 +75,7 @@ func stepDown(ctx context.Context, client *conclave.Client, to string) error {
 	if err != nil {
 		return err
 	}
-	say(fields{"id": done.ID, "token": done.Token})
+	say(fields{"id": done.ID, "token": done.Token, "to": done.To})
 	return nil
 }
 
