@@ -5,6 +5,9 @@
  *   npm run shape -- FOLDER       another tree with src/ and test/
  *   npm run shape -- --sizes      without the ratio of tests to code
  *
+ * The live page in web/ has the same limits for its functions, and at most 300 lines per file. It does not count for the
+ * ratio: browsers test its components.
+ *
  * Files, for the code in src/ (without *.test.ts): the median has at most 100 lines, the 95th percentile at most 300,
  * and no file more than 450.
  *
@@ -20,7 +23,7 @@
  *
  * Prints the figures, then one line per problem. Exit code 1 if there are problems.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseAst } from 'vitest/node'
@@ -28,6 +31,7 @@ import { parseAst } from 'vitest/node'
 const MEDIAN = 100
 const P95 = 300
 const LONGEST_FILE = 450
+const LONGEST_PAGE_FILE = 300
 const LONGEST_BODY = 80
 const MOST_PARAMETERS = 6
 const NESTED_SHARE = 0.5
@@ -53,7 +57,7 @@ const EXCEPTION = /\/\/ shape: .*\bnpm run bench\b.*\S/
 
 function sourceFiles(folder) {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && /\.(?:ts|mjs)$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /\.(?:tsx?|mjs)$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted()
 }
@@ -91,7 +95,7 @@ class SourceFile {
   }
 
   problems() {
-    const program = parseAst(this.text, { lang: this.path.endsWith('.ts') ? 'ts' : 'js' })
+    const program = parseAst(this.text, { lang: /\.(tsx?)$/.exec(this.path)?.[1] ?? 'js' })
     const found = []
     this.#visit(program, [], (node, parents) => found.push(...this.#functionProblems(node, parents)))
     return found
@@ -192,10 +196,14 @@ function fileProblems({ median, p95 }, code) {
   return [
     ...(median > MEDIAN ? [`src: the median file has ${median} lines (at most ${MEDIAN})`] : []),
     ...(p95 > P95 ? [`src: the 95th percentile is ${p95} lines (at most ${P95})`] : []),
-    ...code
-      .filter(({ lines }) => lines > LONGEST_FILE)
-      .map(({ path, lines }) => `${path}: ${lines} lines (at most ${LONGEST_FILE})`),
+    ...tooLong(code, LONGEST_FILE),
   ]
+}
+
+function tooLong(files, most) {
+  return files
+    .filter(({ lines }) => lines > most)
+    .map(({ path, lines }) => `${path}: ${lines} lines (at most ${most})`)
 }
 
 function ratioProblems({ codeLines, testLines, ratio }) {
@@ -206,9 +214,12 @@ function ratioProblems({ codeLines, testLines, ratio }) {
 
 /** The figures of a tree, and its problems: with sizes, and with the ratio of tests to code. */
 export function shapeOf(root) {
-  const files = ['src', 'test']
-    .flatMap((folder) => sourceFiles(join(root, folder)))
-    .map((file) => new SourceFile(relative(root, file), readFileSync(file, 'utf8')))
+  const read = (folder) =>
+    sourceFiles(join(root, folder)).map(
+      (file) => new SourceFile(relative(root, file), readFileSync(file, 'utf8')),
+    )
+  const files = ['src', 'test'].flatMap(read)
+  const page = existsSync(join(root, 'web')) ? read('web') : []
   const code = files.filter(({ isTest }) => !isTest)
   const lengths = code.map(({ lines }) => lines)
   const sum = (some) => some.reduce((total, { lines }) => total + lines, 0)
@@ -223,7 +234,11 @@ export function shapeOf(root) {
     testLines,
     ratio: testLines / codeLines,
   }
-  const sizes = [...fileProblems(figures, code), ...files.flatMap((file) => file.problems())]
+  const sizes = [
+    ...fileProblems(figures, code),
+    ...tooLong(page, LONGEST_PAGE_FILE),
+    ...[...files, ...page].flatMap((file) => file.problems()),
+  ]
   return { figures, sizes, ratio: ratioProblems(figures) }
 }
 

@@ -1,18 +1,14 @@
-/** Examples in other languages: a shell script, a Python client, a systemd unit, Kubernetes manifests. */
+/** Examples in other languages: a shell script, a Python client, Kubernetes manifests. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { agentCommand } from '../src/cli/agent.ts'
-import { runCommand } from '../src/cli/run.ts'
 import { openApi } from '../src/service/agent/openapi.ts'
 import { stepDown } from '../src/service/client/index.ts'
 import { parseConfig } from '../src/service/config/file.ts'
-import { variableOf } from '../src/service/config/index.ts'
-import { KNOWN_FIELDS } from '../src/service/config/schema.ts'
 import { CONCLAVE, Workplace } from './support/agents.ts'
+import { isVariable, unknownFlags } from './support/command-lines.ts'
 import { until } from './support/wait.ts'
 
 const EXAMPLES = new URL('../examples/', import.meta.url).pathname
@@ -81,34 +77,6 @@ describe('examples/python', () => {
     const tokens = linesOf(log).map(Number)
     expect(tokens).toEqual(tokens.toSorted((a, b) => a - b))
   }, 60_000)
-})
-
-/** The flags of a command line that its command does not know. */
-function unknownFlags(words: readonly string[]): readonly string[] {
-  const [, name = '', ...rest] = words
-  const commands: { readonly [name: string]: () => Command } = {
-    agent: agentCommand,
-    run: runCommand,
-  }
-  const known = commands[name]?.().options.map(({ long }) => long) ?? []
-  const end = rest.indexOf('--')
-  const own = end < 0 ? rest : rest.slice(0, end)
-  return own.filter((word) => word.startsWith('--') && !known.includes(word))
-}
-
-const isVariable = (name: string): boolean => KNOWN_FIELDS.some((field) => variableOf(field) === name)
-
-describe('examples/systemd', () => {
-  it('starts an agent with existing flags and variables, and is notified by it', () => {
-    const unit = readFileSync(join(EXAMPLES, 'systemd/conclave.service'), 'utf8')
-    const setting = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? ''
-    const words = setting('ExecStart').split(' ')
-    expect(words.slice(0, 2)).toEqual(['/usr/bin/conclave', 'agent'])
-    expect(unknownFlags(words)).toEqual([])
-    expect([setting('Type'), setting('NotifyAccess')]).toEqual(['notify', 'all'])
-    expect(isVariable(setting('Environment').split('=')[0] ?? '')).toBe(true)
-    expect(Number(setting('WatchdogSec'))).toBeGreaterThan(0)
-  })
 })
 
 type Container = {

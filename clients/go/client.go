@@ -182,6 +182,8 @@ func (c *Client) Status(ctx context.Context) (json.RawMessage, error) {
 type SteppedDown struct {
 	ID    ID     `json:"id"`
 	Token *int64 `json:"token"`
+	// The node in whose favour it stepped down; empty if the request named none.
+	To ID `json:"-"`
 }
 
 // StepDown ends the term of the agent; with a non-empty `to`, in favour of that node. The error is ErrNotLeader if the
@@ -189,6 +191,7 @@ type SteppedDown struct {
 func (c *Client) StepDown(ctx context.Context, to ID) (*SteppedDown, error) {
 	var answer struct {
 		SteppedDown SteppedDown `json:"steppedDown"`
+		To          *ID         `json:"to"`
 	}
 	asked := request{method: http.MethodPost, path: "/v1/step-down", isAdmin: true, timeout: stepDownTimeout}
 	if to != "" {
@@ -196,6 +199,9 @@ func (c *Client) StepDown(ctx context.Context, to ID) (*SteppedDown, error) {
 	}
 	if err := c.send(ctx, asked, &answer); err != nil {
 		return nil, err
+	}
+	if answer.To != nil {
+		answer.SteppedDown.To = *answer.To
 	}
 	return &answer.SteppedDown, nil
 }

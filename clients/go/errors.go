@@ -48,6 +48,12 @@ var (
 	ErrStillLeading error = &RefusedError{Code: "StillLeading"}
 	// The admin token is missing or wrong.
 	ErrInvalidAdminToken error = &RefusedError{Code: "InvalidAdminToken"}
+	// The read token is missing or wrong.
+	ErrInvalidReadToken error = &RefusedError{Code: "InvalidReadToken"}
+	// The node named in the request cannot lead now, such as one that is unreachable.
+	ErrCannotHandOver error = &RefusedError{Code: "CannotHandOver"}
+	// The protocol does not allow the request.
+	ErrCommandRefused error = &RefusedError{Code: "CommandRefused"}
 	// The agent was started without an admin token.
 	ErrAdminDisabled error = &RefusedError{Code: "AdminDisabled"}
 	// The agent serves several groups, and the request names none.

@@ -168,8 +168,7 @@ func (c *Client) claim(ctx context.Context, stopBefore time.Duration, exitAtDead
 	}
 	term := newTerm(ctx, c, answer, before+milliseconds(*answer.ExpiresInMs), stopBefore)
 	term.exitAtDeadline = exitAtDeadline
-	term.start()
-	if term.Remaining() > 0 {
+	if term.begin() {
 		return term, nil
 	}
 	term.release()

@@ -67,9 +67,14 @@ func newTerm(ctx context.Context, client *Client, first *claimed, deadline, stop
 	return term
 }
 
-func (t *Term) start() {
+// begin starts to renew the claim. It returns false if the claim has expired: then the work must not begin.
+func (t *Term) begin() bool {
+	if t.Remaining() == 0 {
+		return false
+	}
 	go t.guard()
 	go t.renew()
+	return true
 }
 
 // Context is done when the lease is lost. Unlike the context of the work it outlasts a request to stop, so that the work

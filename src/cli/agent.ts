@@ -6,9 +6,10 @@ import type { AgentEvent } from '../service/client/index.ts'
 import { parseAddress } from '../service/config/address.ts'
 import { type Config, effectiveJson, effectiveText } from '../service/config/index.ts'
 import { EXIT, UsageError } from './errors.ts'
+import { createLog, type Log } from './log.ts'
 import {
+  addAgentFlags,
   addNodeFlags,
-  addServiceFlags,
   loadOwnProtocol,
   type NodeFlags,
   readConfig,
@@ -21,7 +22,7 @@ import { readVersion } from './version.ts'
 type AgentFlags = NodeFlags & ServiceFlags & { readonly check?: boolean; readonly json?: boolean }
 
 export function agentCommand(): Command {
-  return addServiceFlags(
+  return addAgentFlags(
     addNodeFlags(
       new Command('agent').description(
         'run a node beside your processes that takes part in elections and reports the leader over HTTP',
@@ -39,7 +40,7 @@ Examples:
   conclave agent --config /etc/conclave/billing.yaml --check
 
 Flags take precedence over the environment, and the environment over the file. docs/reference/configuration.md lists all
-fields. The agent logs to standard error, one JSON object per line. On SIGTERM, SIGINT or SIGHUP it hands leadership over
+fields. The agent logs to standard error: one JSON object per line, or with --log-format text one readable line. On SIGTERM, SIGINT or SIGHUP it hands leadership over
 and exits with 0; a second signal ends it at once. On SIGUSR2 it writes its last steps to a file in the data directory.
 Anyone who can reach the HTTP address can read the state; see docs/reference/http.md.
 
@@ -54,7 +55,7 @@ async function agent(flags: AgentFlags): Promise<number> {
   await loadOwnProtocol(flags)
   const config = readConfig(flags)
   if (flags.check === true) return printConfig(config, flags.json === true)
-  const log = createLog(config)
+  const log = logOf(config)
   for (const { field, message } of config.warnings) log('warning', { reason: `${field}: ${message}` })
   const supervisor = Supervisor.connect()
   const stopped = firstSignal()
@@ -78,33 +79,29 @@ async function agent(flags: AgentFlags): Promise<number> {
 /** How often the status text of systemd is updated, if it has changed. */
 const SYSTEMD_STATUS_INTERVAL_MS = 1000
 
-type Log = (event: string, more: { readonly [field: string]: unknown }) => void
-
-/** Logs one JSON object per line. `group` is null in a line that concerns several groups. */
-function createLog({ groups }: Config): Log {
+/** `group` is null in a line that concerns several groups. */
+function logOf({ groups, process: { logLevel, logFormat } }: Config): Log {
   const [first] = groups
   const only = groups.length === 1 ? (first?.node.group ?? null) : null
-  return (event, more) =>
-    printNote(
-      JSON.stringify({
-        time: new Date().toISOString(),
-        group: only,
-        id: first?.node.id ?? null,
-        event,
-        token: null,
-        term: null,
-        reason: null,
-        ...more,
-      }),
-    )
+  const common = { group: only, id: first?.node.id ?? null }
+  const log = createLog({ level: logLevel, format: logFormat, common })
+  return (event, more) => log(event, { token: null, term: null, reason: null, ...more })
 }
 
 async function start(
-  { groups, process: { http, httpNames, traceSteps }, adminToken }: Config,
+  { groups, process: { http, httpNames, traceSteps, otlp }, adminToken, readToken, tls }: Config,
   log: Log,
 ): Promise<Agent> {
-  const logEvent = ({ event, group, leader, token, term, reason, view }: AgentEvent): void =>
-    log(event, { group, leader, token, term, reason, ...(view === undefined ? {} : { view }) })
+  const logEvent = ({ event, group, leader, token, term, reason, cause, view }: AgentEvent): void =>
+    log(event, {
+      group,
+      leader,
+      token,
+      term,
+      reason,
+      ...(cause === undefined ? {} : { cause }),
+      ...(view === undefined ? {} : { view }),
+    })
   try {
     return await startAgent({
       // A group that meets in a store records no steps.
@@ -112,6 +109,9 @@ async function start(
       http: parseAddress(http),
       httpNames,
       adminToken,
+      readToken,
+      tls,
+      otlp: otlp ?? null,
       version: readVersion(),
       log: logEvent,
     })

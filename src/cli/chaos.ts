@@ -10,6 +10,7 @@ import {
   summarize,
 } from '../service/chaos/index.ts'
 import { EXIT, UsageError } from './errors.ts'
+import { Interruption } from './interrupt.ts'
 import { NEW_LINE, print, printJson, printNote } from './output.ts'
 import { readPlan } from './plan/config.ts'
 import { makeTemporaryFolder } from './temporary.ts'
@@ -50,7 +51,7 @@ must never follow a newer one, no token may have two holders, and no command may
 measured times are printed beside the bounds of the configuration. docs/how-to/run-chaos.md describes the cases.
 
 Exit code: 0 if all checks pass; 6 if two nodes led at once or another check failed; 1 if half of the times of one kind
-exceed their bound, which a busy machine can cause; 2 for bad input.`,
+exceed their bound, which a busy machine can cause; 2 for bad input. Ctrl-C prints the completed cases and exits with 130.`,
     )
     .action(async (names: readonly string[], flags: ChaosFlags) => {
       process.exitCode = await chaos(names, flags)
@@ -66,10 +67,13 @@ async function chaos(names: readonly string[], flags: ChaosFlags): Promise<numbe
   rmdirSync(makeTemporaryFolder('conclave-chaos-'))
   const isJson = flags.json === true
   const findings: Finding[] = []
+  const interruption = new Interruption()
+  const interrupted = new Promise<null>((resolve) => {
+    interruption.signal.addEventListener('abort', () => resolve(null))
+  })
   for (const [name, run] of Object.entries(CASES)) {
     if (names.length > 0 && !names.includes(name)) continue
-    // oxlint-disable-next-line no-await-in-loop -- one case after the other: they share the machine
-    const finding = await run({ ...settings, onProgress: (text) => printNote(`${name}: ${text}`) }).catch(
+    const ended = run({ ...settings, onProgress: (text) => printNote(`${name}: ${text}`) }).catch(
       (error: Error) => ({
         name,
         done: 'not completed',
@@ -78,12 +82,23 @@ async function chaos(names: readonly string[], flags: ChaosFlags): Promise<numbe
         limited: null,
       }),
     )
+    // oxlint-disable-next-line no-await-in-loop -- one case after the other: they share the machine
+    const finding = await Promise.race([ended, interrupted])
+    if (finding === null) {
+      printNote(`interrupted in the case ${name}`)
+      break
+    }
     findings.push(finding)
     if (!isJson) print(formatFinding(finding))
   }
-  if (isJson) printJson(toJson(findings))
-  else print(formatVerdict(findings))
-  if (findings.some(({ problems }) => problems.length > 0)) return EXIT.violated
+  interruption.close()
+  const { exitCode } = interruption
+  if (isJson) printJson({ ...toJson(findings), ...(exitCode === null ? {} : { interrupted: true }) })
+  else print(formatVerdict(findings, exitCode !== null))
+  const code = findings.some(({ problems }) => problems.length > 0) ? EXIT.violated : exitCode
+  // The processes of the interrupted case end with this one.
+  if (exitCode !== null) process.exit(code ?? exitCode)
+  if (code !== null) return code
   return findings.some(({ measures }) => measures.some(exceedsBound)) ? EXIT.failure : EXIT.ok
 }
 
@@ -119,9 +134,10 @@ function formatFinding({ name, done, problems, measures, limited }: Finding): st
   ].join(NEW_LINE)
 }
 
-function formatVerdict(findings: readonly Finding[]): string {
+function formatVerdict(findings: readonly Finding[], isInterrupted: boolean): string {
   const bad = findings.filter(({ problems }) => problems.length > 0).map(({ name }) => name)
   const late = findings.filter(({ measures }) => measures.some(exceedsBound)).map(({ name }) => name)
+  if (isInterrupted && findings.length === 0) return `${NEW_LINE}no case was completed`
   if (bad.length > 0) return `${NEW_LINE}violations in ${bad.join(', ')}`
   return `${NEW_LINE}never two leaders at once${late.length > 0 ? `; slower than the bound: ${late.join(', ')}` : ''}`
 }

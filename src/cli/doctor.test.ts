@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -11,14 +11,17 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const doctor = (...words: readonly string[]): Promise<Ended> => conclave(['doctor', ...words])
 
 describe('conclave doctor', () => {
-  it('accepts a folder, prints measurements and unchecked assumptions, and leaves nothing behind', async () => {
+  it('accepts a folder, prints measurements and unchecked assumptions, and creates nothing', async () => {
     const { code, stdout } = await doctor('--store', `file:${folder}/g`, '--rounds', '10')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^✓ .*\(rename\) answers/)
     expect(stdout).toMatch(/✓ of two writers that replace the same version, one succeeds \(tried 10 times\)/)
     expect(stdout).toMatch(/one write +median \d+/)
     expect(stdout).toContain('Assumptions that this experiment cannot check:')
-    expect(readdirSync(join(folder, 'g'))).toEqual([])
+    expect(existsSync(join(folder, 'g'))).toBe(false)
+    mkdirSync(join(folder, 'k'))
+    await doctor('--store', `file:${folder}/k`, '--rounds', '1')
+    expect(readdirSync(join(folder, 'k'))).toEqual([])
   })
 
   it('reads the store from a file, and prints one object', async () => {
@@ -46,7 +49,9 @@ describe('conclave doctor', () => {
     [['--store', `file:${folder}`, '--rounds', '0'], 2, '--rounds 0: must be at least 1'],
     [['--store', 'redis://127.0.0.1:6'], 4, '✖ cannot reach the store at redis://127.0.0.1:6'],
     [['--store', 'file:/proc/nowhere'], 5, '✖ cannot write to /proc/nowhere'],
-    [[], 2, 'store'],
+    [['--group', 'g'], 2, 'id'],
+    [['--config', `${folder}/none.yaml`], 2, 'none.yaml'],
+    [['--measure-ms', '0'], 2, '--measure-ms 0: must be at least 1'],
   ])('%j exits with %i and prints %s', async (words, code, text) => {
     const ended = await doctor(...words)
     expect(ended.code).toBe(code)

@@ -1,99 +1,148 @@
 /**
- * `conclave doctor`: checks before production use that a store can hold registers. It connects as a node does, checks the
- * settings and permissions, runs an experiment with two writers in a group of its own, and measures latency.
+ * `conclave doctor`: checks this node as it is configured, before or while it runs; with `--store` alone, that a store can
+ * hold registers.
  */
-import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
+import { hostedNames } from '../protocols/index.ts'
+import type { Config } from '../service/config/index.ts'
+import type { JoinOptions } from '../service/node/index.ts'
+import { type Finding, printFinding } from './doctor/findings.ts'
+import { checkClocks, judgeHost, sampleHost } from './doctor/host.ts'
+import { CANNOT_KNOW, checkNode, type NodeCheck } from './doctor/node.ts'
+import { checkStore, parseStoreFlag, readStoreConfig } from './doctor/store.ts'
+import { judgeLateness, timingOf } from './doctor/timing.ts'
+import { EXIT } from './errors.ts'
+import { Interruption } from './interrupt.ts'
 import {
-  type CellStore,
-  InvalidStoreError,
-  MissingClientError,
-  openStore,
-  parseStore,
-  runExperiment,
-  StoreAccessDeniedError,
-  type StoreConfig,
-  StoreUnreachableError,
-  UnsuitableStoreError,
-} from '../service/registers/index.ts'
-import { printFailure, printReport } from './doctor/report.ts'
-import { EXIT, UsageError } from './errors.ts'
-import { readJsonFile } from './input-files.ts'
+  addNodeFlags,
+  addServiceFlags,
+  loadOwnProtocol,
+  type NodeFlags,
+  readConfig,
+  type ServiceFlags,
+} from './node-flags.ts'
+import { print, printJson, printNote } from './output.ts'
 import { parseWholeNumber } from './values.ts'
 
-type DoctorFlags = {
-  readonly store: string
-  readonly acceptWeak?: boolean
-  readonly rounds: string
-  readonly timeoutMs: string
-  readonly json?: boolean
-}
+type DoctorFlags = NodeFlags &
+  ServiceFlags & {
+    readonly acceptWeak?: boolean
+    readonly rounds: string
+    readonly timeoutMs: string
+    readonly measureMs: string
+    readonly json?: boolean
+  }
 
 export function doctorCommand(): Command {
-  return new Command('doctor')
-    .description(
-      'check that a store can hold registers for elections: permissions, settings, behaviour, latency',
+  return addServiceFlags(
+    addNodeFlags(
+      new Command('doctor').description(
+        'check this node as configured: clocks, scheduling, ports, rights, fsync, peers, delays, versions; with --store, that a store can hold registers',
+      ),
+    ),
+  )
+    .option(
+      '--accept-weak',
+      'with --store: continue even if the store may lose acknowledged writes or return old values',
     )
-    .requiredOption(
-      '--store <url>',
-      'file:/folder, postgres://…, redis://…, etcd://…, nats://…, s3://bucket, or a JSON file with a field `store`',
-    )
-    .option('--accept-weak', 'continue even if the store may lose acknowledged writes or return old values')
-    .option('--rounds <n>', 'number of trials per check', '100')
-    .option('--timeout-ms <ms>', 'maximum duration of one operation', '5000')
+    .option('--rounds <n>', 'with --store: number of trials per check', '100')
+    .option('--timeout-ms <ms>', 'with --store: maximum duration of one operation', '5000')
+    .option('--measure-ms <ms>', 'how long lateness and round trips are measured', '2500')
     .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  conclave doctor --config /etc/conclave/billing.yaml
+  CONCLAVE_CONFIG=/etc/conclave/billing.yaml conclave doctor --json
+  conclave doctor --store redis://10.0.0.5
+
+The node is configured as for "conclave agent": by flags, the environment or a file. If its agent runs, the doctor asks it
+over HTTP. Otherwise the doctor asks the peers itself from the node's own address, for a few seconds, and takes part in no
+election. It creates nothing. Without a configuration it checks this host only.
+
+With --store and no other description of a node it checks the store, in a group of its own (${hostedNames('store').join(', ')}).
+
+✓ is fine, ▲ works but deserves attention, ✖ does not work; the line after → says what to do. Exit code 0 if nothing has
+failed, 1 if something has, 2 for an invalid configuration. For a store: 4 if it is unreachable, 5 if it refuses, 6 if it
+violates a requirement. Ctrl-C prints what is known so far and exits with 130.`,
+    )
     .action(async (flags: DoctorFlags) => {
-      const config = readStoreConfig(flags)
-      const rounds = parseWholeNumber('--rounds', flags.rounds, 1)
-      const timeoutMs = parseWholeNumber('--timeout-ms', flags.timeoutMs, 1)
-      // A group of its own, so that the experiment disturbs no node.
-      const group = `doctor-${randomUUID().slice(0, 8)}`
-      const stores: CellStore[] = []
-      try {
-        stores.push(await openStore(config, group), await openStore(config, group))
-        const [a, b] = stores as [CellStore, CellStore]
-        const result = await runExperiment(a, b, { rounds, timeoutMs, nowMs: () => performance.now() })
-        process.exitCode = result.findings.some(({ problem }) => problem !== null) ? EXIT.violated : EXIT.ok
-        printReport(a.facts, result, flags.json === true)
-      } catch (error) {
-        process.exitCode = exitCodeOf(error)
-        printFailure(error, flags.json === true)
-      } finally {
-        await Promise.allSettled(stores.map((store) => store.close()))
-      }
+      process.exitCode = await doctor(flags)
     })
 }
 
-/** Reads a URL, or the field `store` of a JSON file. */
-function readStoreConfig({ store, acceptWeak }: DoctorFlags): StoreConfig {
-  const config = parseStoreFlag(store.endsWith('.json') ? readStoreField(store) : store)
-  if (acceptWeak !== true) return config
-  if (!('acceptWeak' in config))
-    throw new UsageError(
-      `--accept-weak: has no effect on the store ${config.kind}; leave it out`,
-      '--accept-weak',
-    )
-  return { ...config, acceptWeak }
+async function doctor(flags: DoctorFlags): Promise<number> {
+  const rounds = parseWholeNumber('--rounds', flags.rounds, 1)
+  const timeoutMs = parseWholeNumber('--timeout-ms', flags.timeoutMs, 1)
+  const isJson = flags.json === true
+  if (flags.store !== undefined && !describesNode(flags))
+    return checkStore(readStoreConfig(flags.store, flags.acceptWeak === true), { rounds, timeoutMs, isJson })
+  await loadOwnProtocol(flags)
+  const isConfigured = describesNode(flags) || Object.keys(process.env).some((name) => CONFIGURES.test(name))
+  const config = isConfigured ? readConfig(flags) : null
+  const inStore = config?.groups.find(({ node }) => 'store' in node)
+  if (inStore !== undefined && 'store' in inStore.join)
+    return checkStore(parseStoreFlag(inStore.join.store), { rounds, timeoutMs, isJson })
+  return checkHere(config, isJson, parseWholeNumber('--measure-ms', flags.measureMs, 1))
 }
 
-function parseStoreFlag(given: unknown): StoreConfig {
+/** Variables of a node. Others, such as CONCLAVE_DEBUG and CONCLAVE_AGENT, describe no node. */
+const CONFIGURES = /^CONCLAVE_(CONFIG|GROUP|ID|LISTEN|PEER|PEERS|KEY_FILE|DATA)$/
+
+function describesNode({ config, group, id, listen, peer, data }: DoctorFlags): boolean {
+  return [config, group, id, listen, data].some((each) => each !== undefined) || peer.length > 0
+}
+
+/** Checks a node, or without a configuration this host. */
+async function checkHere(config: Config | null, isJson: boolean, measuredMs: number): Promise<number> {
+  const findings: Finding[] = []
+  const interruption = new Interruption()
+  const { signal } = interruption
+  const report = (finding: Finding): void => {
+    findings.push(finding)
+    if (!isJson) printFinding(finding)
+  }
   try {
-    return parseStore(given)
-  } catch (error) {
-    if (error instanceof InvalidStoreError) throw new UsageError(error.message, error.field)
-    throw error
+    const measured =
+      config === null
+        ? await checkHost({ report, signal, measuredMs })
+        : await checkNode(config, { report, signal, measuredMs })
+    const [first] = config?.groups ?? []
+    const has = (level: Finding['level']): boolean => findings.some((each) => each.level === level)
+    if (isJson)
+      printJson({
+        node: first === undefined ? null : { group: first.node.group, id: first.node.id },
+        fit: !has('error'),
+        ...(interruption.isInterrupted ? { interrupted: true } : {}),
+        findings,
+        measured,
+        cannotKnow: CANNOT_KNOW,
+      })
+    else printEnd(interruption.isInterrupted)
+    return interruption.exitCode ?? (has('error') ? EXIT.failure : EXIT.ok)
+  } finally {
+    interruption.close()
   }
 }
 
-function readStoreField(file: string): unknown {
-  const content = readJsonFile(file)
-  if (typeof content === 'object' && content !== null && 'store' in content) return content.store
-  throw new UsageError(`--store ${file}: the field store is missing`, '--store')
+async function checkHost({ report, signal, measuredMs }: NodeCheck) {
+  printNote(
+    'no node is configured: checking this host only; use --config FILE, flags or CONCLAVE_* variables',
+  )
+  for (const finding of checkClocks()) report(finding)
+  const sample = await sampleHost(measuredMs, signal)
+  for (const finding of judgeHost(sample)) report(finding)
+  const { lateness } = sample
+  // What a group with default settings assumes.
+  const timing = timingOf({ id: 'a' } as JoinOptions, ['b', 'c'])
+  if (lateness !== null && timing !== null) report(judgeLateness(lateness, timing))
+  return { latenessMs: lateness, roundTripMs: {} }
 }
 
-function exitCodeOf(error: unknown): number {
-  if (error instanceof InvalidStoreError || error instanceof MissingClientError) return EXIT.usage
-  if (error instanceof StoreUnreachableError) return EXIT.unreachable
-  if (error instanceof StoreAccessDeniedError || error instanceof UnsuitableStoreError) return EXIT.refused
-  return EXIT.failure
+function printEnd(isInterrupted: boolean): void {
+  print('')
+  if (isInterrupted) print('interrupted: the remaining checks were not made')
+  print('Not checked:')
+  for (const text of CANNOT_KNOW) print(`- ${text}`)
 }

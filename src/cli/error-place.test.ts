@@ -61,10 +61,8 @@ describe('an error in a protocol of the user', () => {
   })
 
   it('names the file and the line in a campaign, too', async () => {
-    const { stdout } = await conclave([
-      ...['sim', '--protocol', 'ballot', '--nodes', '3', '--seeds', '1..2', '--workers', '1'],
-      ...['--load', join(folder, 'step.mjs'), '--json'],
-    ])
+    const seeds = ['--protocol', 'ballot', '--nodes', '3', '--seeds', '1..2', '--workers', '1']
+    const { stdout } = await conclave(['sim', ...seeds, '--load', join(folder, 'step.mjs'), '--json'])
     expect(JSON.parse(stdout).violations[0].why).toMatch(/step\.mjs:\d+: TypeError: Cannot read properties/)
   })
 })

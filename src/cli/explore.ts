@@ -1,11 +1,11 @@
 /** `conclave explore`: searches all interleavings of a small world. */
 import { Command } from 'commander'
 import { count } from '../core/text.ts'
-import { explore } from '../workbench/explore/index.ts'
 import { EXIT } from './errors.ts'
-import { type ExploreFlags, readExploreRequest } from './explore/request.ts'
+import { searchInterruptibly } from './explore/interruptible.ts'
+import type { ExploreFlags } from './explore/request.ts'
 import { formatExploreReport } from './explore/text.ts'
-import { loadProtocols } from './load.ts'
+import { Interruption } from './interrupt.ts'
 import { print, printJson } from './output.ts'
 import { startProgress } from './progress.ts'
 import { collect } from './values.ts'
@@ -56,7 +56,8 @@ Examples:
 
 The counterexample is a shortest one. Run its scenario with "conclave sim".
 The protocol's definition sets the defaults of the bounds.
-Exit code 0 if no violation was found, 6 if a specification is violated, 2 for bad input.`,
+Exit code 0 if no violation was found, 6 if a specification is violated, 2 for bad input. Ctrl-C prints what the search has
+found so far, and exits with 130.`,
     )
     .action(async (flags: ExploreFlags) => {
       process.exitCode = await run(flags)
@@ -64,17 +65,18 @@ Exit code 0 if no violation was found, 6 if a specification is violated, 2 for b
 }
 
 async function run(flags: ExploreFlags): Promise<number> {
-  const request = readExploreRequest(flags, await loadProtocols(flags.load))
+  const interruption = new Interruption()
   const progress = startProgress('states')
-  const report = explore(request, {
-    seconds: () => performance.now() / 1000,
-    shouldContinue({ states, depth, waiting }) {
-      progress.update(states, 0, `depth ${depth}, ${count(waiting)} waiting`)
-      return true
-    },
-  })
-  progress.stop()
-  if (flags.json === true) printJson(report)
-  else print(formatExploreReport(report))
-  return report.counterexample === null ? EXIT.ok : EXIT.violated
+  try {
+    const report = await searchInterruptibly(flags, interruption.signal, ({ states, depth, waiting }) =>
+      progress.update(states, 0, `depth ${depth}, ${count(waiting)} waiting`),
+    )
+    progress.stop()
+    if (flags.json === true) printJson(report)
+    else print(formatExploreReport(report))
+    return report.counterexample === null ? (interruption.exitCode ?? EXIT.ok) : EXIT.violated
+  } finally {
+    progress.stop()
+    interruption.close()
+  }
 }

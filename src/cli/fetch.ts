@@ -2,19 +2,42 @@
  * The part of `fetch` that requests to an agent need, over node:http. Loading Node's own fetch takes longer than
  * everything else that `conclave leader` does.
  */
-import { type IncomingMessage, request } from 'node:http'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Fetch, FetchResponse } from '../service/client/index.ts'
 
-export const fetchOverHttp: Fetch = async (url, { method = 'GET', headers = {}, body, signal }) => {
-  const send = url.protocol === 'https:' ? (await import('node:https')).request : request
-  return new Promise<FetchResponse>((resolve, reject) => {
-    // No connection pool: every command sends one request.
-    const options = { method, headers, agent: false, ...(signal === undefined ? {} : { signal }) }
-    const sent = send(url, options, (response) => resolve(toFetchResponse(response)))
-    sent.once('error', (error) => reject(error))
-    sent.end(body)
-  })
+/** For HTTPS, in PEM format. */
+export type ClientTls = {
+  /** The authority that signed the certificate of the agent; by default those that Node trusts. */
+  readonly ca?: Buffer
+  /** The certificate that the agent demands, and its key. */
+  readonly cert?: Buffer
+  readonly key?: Buffer
 }
+
+/** With `keepAlive`, requests share connections; a command that sends one request needs none. */
+export function createFetch(tls: ClientTls = {}, { keepAlive = false } = {}): Fetch {
+  let agent: Agent | null = null
+  return async (url, { method = 'GET', headers = {}, body, signal }) => {
+    const isTls = url.protocol === 'https:'
+    const https = isTls ? await import('node:https') : null
+    if (keepAlive)
+      agent ??= https === null ? new Agent({ keepAlive }) : new https.Agent({ keepAlive, ...tls })
+    return new Promise<FetchResponse>((resolve, reject) => {
+      const options = {
+        method,
+        headers,
+        agent: agent ?? (false as const),
+        ...(signal === undefined ? {} : { signal }),
+        ...(isTls ? tls : {}),
+      }
+      const sent = (https?.request ?? request)(url, options, (response) => resolve(toFetchResponse(response)))
+      sent.once('error', (error) => reject(error))
+      sent.end(body)
+    })
+  }
+}
+
+export const fetchOverHttp: Fetch = createFetch()
 
 function toFetchResponse(response: IncomingMessage): FetchResponse {
   const status = response.statusCode ?? 0

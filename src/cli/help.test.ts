@@ -18,7 +18,7 @@ function helpOf(command: Command): string {
   return text
 }
 
-const all = walk((await createProgram('')) as unknown as Command, '')
+const all = walk(await createProgram(''), '')
 const leaves = all.filter(({ command, name }) => command.commands.length === 0 && !name.endsWith(' complete'))
 
 it('lists all commands', () => {

@@ -36,6 +36,13 @@ export type ServiceFlags = {
   readonly http?: string
   readonly httpName?: readonly string[]
   readonly adminTokenFile?: string
+  readonly readTokenFile?: string
+  readonly httpCert?: string
+  readonly httpKey?: string
+  readonly httpClientCa?: string
+  readonly logLevel?: string
+  readonly logFormat?: string
+  readonly otlp?: string
 }
 
 const splitList = (text: string): readonly string[] => text.split(/[\s,]+/).filter(Boolean)
@@ -102,6 +109,33 @@ export function addServiceFlags(command: Command): Command {
     .addOption(createFlag('--admin-token-file <file>', 'file with the token that authorizes admin requests'))
 }
 
+/** The flags of an agent that other services do not have. */
+export function addAgentFlags(command: Command): Command {
+  return addLogFlags(
+    addServiceFlags(command)
+      .addOption(
+        createFlag(
+          '--read-token-file <file>',
+          'file with a token that reading the state needs (default: none)',
+        ),
+      )
+      .addOption(createFlag('--http-cert <file>', 'certificate for HTTPS, PEM'))
+      .addOption(createFlag('--http-key <file>', 'private key of the certificate, PEM'))
+      .addOption(
+        createFlag('--http-client-ca <file>', 'require client certificates that this authority signed, PEM'),
+      ),
+    'json',
+  ).addOption(
+    createFlag('--otlp <url>', 'send metrics and traces to this OpenTelemetry collector (OTLP over HTTP)'),
+  )
+}
+
+export function addLogFlags(command: Command, format: 'json' | 'text'): Command {
+  return command
+    .addOption(createFlag('--log-level <level>', 'error, warning or info (default: info)'))
+    .addOption(createFlag('--log-format <format>', `json or text (default: ${format})`))
+}
+
 type Reader = (text: string, by: string) => unknown
 
 const asText: Reader = (text) => text
@@ -125,6 +159,13 @@ const READERS: { readonly [field: string]: Reader } = {
   http: asText,
   httpNames: splitList,
   adminTokenFile: asText,
+  readTokenFile: asText,
+  httpCert: asText,
+  httpKey: asText,
+  httpClientCa: asText,
+  logLevel: asText,
+  logFormat: asText,
+  otlp: asText,
 }
 
 function parseBoolean(text: string, by: string): boolean {
@@ -180,6 +221,13 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
     http,
     httpNames: some(flags.httpName ?? []),
     adminTokenFile,
+    readTokenFile: flags.readTokenFile,
+    httpCert: flags.httpCert,
+    httpKey: flags.httpKey,
+    httpClientCa: flags.httpClientCa,
+    logLevel: flags.logLevel,
+    logFormat: flags.logFormat,
+    otlp: flags.otlp,
   }
 }
 

@@ -6,8 +6,9 @@ import { cardOf, measuredIn } from '../workbench/guarantees/card.ts'
 import { runMilestones } from '../workbench/guarantees/milestones.ts'
 import { steadyState } from '../workbench/sim/index.ts'
 import { EXIT } from './errors.ts'
+import { Interruption } from './interrupt.ts'
 import { loadProtocols } from './load.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, printNote } from './output.ts'
 import { runTrials } from './parallel/trials.ts'
 import { formatCard } from './plan/card-text.ts'
 import { type PlanFlags, type Planned, readPlan, readPlanFile } from './plan/config.ts'
@@ -17,7 +18,8 @@ import { collect, parseWholeNumber } from './values.ts'
 export function planCommand(): Command {
   return new Command('plan')
     .description('compute the guarantees of a configuration, and check them by simulating it')
-    .option('--config <file>', 'configuration file (JSON)')
+    .option('--config <file>', 'configuration file (YAML or JSON): of an agent, or of a plan')
+    .option('--group <name>', 'which group of the file of an agent, if it has several')
     .option('--json', 'print one JSON object')
     .option('--protocol <name>', `name of the protocol: ${hostedNames().join(', ')} (default: the first)`)
     .option('--profile <name>', 'timing constants: lan, region or wan')
@@ -34,12 +36,14 @@ Examples:
   conclave plan --nodes 5
   conclave plan --nodes 3 --profile wan --mode local --seeds 500
   conclave plan --nodes 5 --option sigmaMs=50 --option renewalTries=3
+  conclave plan --config /etc/conclave/billing.yaml
   conclave plan --config group.json --json
 ${otherProtocols()
   .map((name) => `  conclave plan --protocol ${name} --nodes 3`)
   .join('\n')}
 
-A configuration file, in which everything is optional except the nodes:
+The file of an agent describes the group as that agent would join it; keys and addresses are not used. A file of a plan,
+in which everything is optional except the nodes:
   { "voters": ["a", "b"], "witnesses": ["c"], "observers": ["d"],
     "options": { "mode": "majority", "profile": "region" },
     "network": { "delayMs": [1, 12], "loss": 0 }, "seeds": 2000 }
@@ -49,7 +53,7 @@ A configuration file, in which everything is optional except the nodes:
 Flags take precedence over the file. Without "network", delays vary between δmin and δ.
 
 Exit code 0 if all measurements are within the computed bounds, 6 if one exceeds its bound or a specification is
-violated, 2 for bad input.`,
+violated, 2 for bad input. Ctrl-C prints the card with the runs so far, and exits with 130.`,
     )
     .action(async (flags: PlanFlags) => {
       process.exitCode = await run(flags)
@@ -83,10 +87,21 @@ async function runTrialPlan(
 ): Promise<number> {
   const { seeds } = asked
   const plan = { protocol: definition.name, asked, options }
-  const tallies = await runTrials(plan, described.trials, threads)
+  const interruption = new Interruption()
+  const tallies = await runTrials(plan, described.trials, threads, interruption.signal).finally(() =>
+    interruption.close(),
+  )
+  const isInterrupted = interruption.isInterrupted
+  if (isInterrupted && tallies.every(({ runs }) => runs === 0)) {
+    if (json === true) printJson({ interrupted: true })
+    else printNote('interrupted before the first runs were completed')
+    return interruption.exitCode ?? EXIT.ok
+  }
   const steady = steadyState(definition, described.steady, 1)
   const measured = measuredIn(described, { definition, options, seeds, tallies, steady })
-  if (json === true) printJson(cardOf(described, measured, seeds))
+  if (json === true)
+    printJson({ ...cardOf(described, measured, seeds), ...(isInterrupted ? { interrupted: true } : {}) })
   else print(formatCard(described, measured))
-  return measured.exceeded.length > 0 ? EXIT.violated : EXIT.ok
+  if (isInterrupted) printNote('interrupted: the measured columns are of the runs until then')
+  return measured.exceeded.length > 0 ? EXIT.violated : (interruption.exitCode ?? EXIT.ok)
 }

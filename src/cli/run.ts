@@ -1,34 +1,49 @@
 /** `conclave run`: runs a command while this node leads, and at no other time. */
 import { Command, Option } from 'commander'
 import { hostedNames, hostingOf } from '../protocols/index.ts'
+import { LOG_LEVELS } from '../service/config/index.ts'
 import { leaseTimingOf } from '../service/node/election/lease-timing.ts'
 import { CommandFailedError, GuardianProcess } from '../service/supervise/guardian-process.ts'
-import { parseAgentUrl, readAdminTokenFlag } from './ask/request.ts'
+import {
+  addConnectionFlags,
+  type ConnectionFlags,
+  parseAgentUrl,
+  readAdminTokenFlag,
+  readConnection,
+} from './ask/request.ts'
 import { UsageError } from './errors.ts'
-import { addNodeFlags, loadOwnProtocol, type NodeFlags, readJoinOptions } from './node-flags.ts'
-import { printNote } from './output.ts'
+import { createLog, type Log } from './log.ts'
+import { addLogFlags, addNodeFlags, loadOwnProtocol, type NodeFlags, readJoinOptions } from './node-flags.ts'
 import { type AgentTarget, runWithAgent } from './run/agent.ts'
 import { runWithNode } from './run/own-node.ts'
 import { checkProgram } from './run/program.ts'
 import { Supervisor } from './run/supervisor-link.ts'
 import { type RunSettings, resolveKillBefore } from './run/term.ts'
-import { parseMilliseconds } from './values.ts'
+import { parseChoice, parseMilliseconds } from './values.ts'
 
-type RunFlags = NodeFlags & {
-  readonly once?: boolean
-  readonly graceMs: string
-  readonly killBeforeMs?: string
-  readonly quiet?: boolean
-  readonly json?: boolean
-  readonly agent?: string
-  readonly adminTokenFile?: string
-}
+type RunFlags = NodeFlags &
+  ConnectionFlags & {
+    readonly once?: boolean
+    readonly graceMs: string
+    readonly killBeforeMs?: string
+    readonly quiet?: boolean
+    readonly json?: boolean
+    readonly agent?: string
+    readonly adminTokenFile?: string
+    readonly logLevel?: string
+    readonly logFormat?: string
+  }
 
 export function runCommand(): Command {
-  return addNodeFlags(
-    new Command('run').description(
-      'run a command while this node leads, and end it before another node can lead',
+  return addLogFlags(
+    addConnectionFlags(
+      addNodeFlags(
+        new Command('run').description(
+          'run a command while this node leads, and end it before another node can lead',
+        ),
+      ),
     ),
+    'text',
   )
     .option(
       '--agent <url>',
@@ -50,7 +65,7 @@ export function runCommand(): Command {
       'how long before the end of the lease the command is killed (default: 15, or less if the lease is short)',
     )
     .option('--quiet', 'print nothing about terms and the command')
-    .option('--json', 'print messages as JSON, one object per line')
+    .option('--json', 'print messages as JSON, one object per line: the same as --log-format json')
     .argument('<command...>', 'the command and its arguments, after --; no shell is involved')
     .addHelpText(
       'after',
@@ -92,7 +107,8 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
       '--kill-before-ms: must be at least 1, because killing takes time',
       '--kill-before-ms',
     )
-  const printMessage = flags.json === true ? printJsonNote : printNote
+  const log = readLog(flags)
+  const printMessage = (reason: string, event: 'run' | 'warning' = 'run'): void => log(event, { reason })
   const stop = new AbortController()
   const settings: RunSettings = {
     command,
@@ -128,15 +144,24 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   }
 }
 
-/** Prints a message with the field names of an agent's log. */
-function printJsonNote(reason: string): void {
-  printNote(JSON.stringify({ time: new Date().toISOString(), event: 'run', reason }))
+/** The lines have the field names of an agent's log. */
+function readLog({ json, logLevel, logFormat }: RunFlags): Log {
+  const level = logLevel ?? process.env['CONCLAVE_LOG_LEVEL'] ?? 'info'
+  const format = json === true ? 'json' : (logFormat ?? process.env['CONCLAVE_LOG_FORMAT'] ?? 'text')
+  return createLog({
+    level: parseChoice('--log-level', level, LOG_LEVELS),
+    format: parseChoice('--log-format', format, ['json', 'text']),
+    common: {},
+  })
 }
 
-function readAgentTarget({ agent = '', group, adminTokenFile }: RunFlags): AgentTarget {
+function readAgentTarget(flags: RunFlags): AgentTarget {
+  const { agent = '', group, adminTokenFile } = flags
   return {
     agent: parseAgentUrl(agent),
     group: group ?? process.env['CONCLAVE_GROUP'] ?? null,
     adminToken: readAdminTokenFlag(adminTokenFile),
+    // Claims are renewed several times per second.
+    ...readConnection(flags, { keepAlive: true }),
   }
 }

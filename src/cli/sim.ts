@@ -43,7 +43,8 @@ Examples:
   conclave sim --protocol bully --nodes 3..5 --seeds 1..10000 --faults swarm
   conclave sim --protocol bully --nodes 3 --seeds 1..500 --option repaired=false
 
-Exit code 0 if all specifications held, 6 if one was violated, 2 for bad input.`,
+Exit code 0 if all specifications held, 6 if one was violated, 2 for bad input. Ctrl-C ends a campaign, prints what it
+has found so far, and exits with 130.`,
     )
     .action(async (file: string | undefined, flags: SimFlags) => {
       process.exitCode = file === undefined ? await runCampaign(flags) : await runFile(file, flags)

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { getStatus } from '../service/client/index.ts'
 import { type RequestFlags, readRequestOptions, requestCommand } from './ask/request.ts'
-import { formatNodes } from './ask/text.ts'
+import { formatNodes, formatWarnings } from './ask/text.ts'
 import { EXIT } from './errors.ts'
 import { paint, print, printJson } from './output.ts'
 
@@ -31,6 +31,11 @@ export function statusCommand(): Command {
       print('')
       print(formatNodes(status.nodes))
       print('')
+      // An older agent reports no warnings.
+      const warnings = formatWarnings(status.warnings ?? [])
+      if (warnings.length > 0) print(paint('yellow', `warnings of ${status.self.id}:`))
+      for (const line of warnings) print(`  ${line}`)
+      if (warnings.length > 0) print('')
       print(`as seen by ${status.self.id} (${status.self.role}) at ${status.at}`)
     })
 }

@@ -7,9 +7,8 @@ import {
   type WatchEvent,
   watch,
 } from '../service/client/index.ts'
-import { parseAgentUrl, type RequestFlags, requestCommand } from './ask/request.ts'
+import { parseAgentUrl, type RequestFlags, readConnection, requestCommand } from './ask/request.ts'
 import { formatEvent, formatToken } from './ask/text.ts'
-import { fetchOverHttp } from './fetch.ts'
 import { print, printJson, printNote } from './output.ts'
 
 type WatchFlags = RequestFlags & { readonly after?: string; readonly reconnect: boolean }
@@ -44,6 +43,7 @@ When the connection is lost, this command connects again and continues after the
 async function watchAgain(flags: WatchFlags, signal: AbortSignal): Promise<void> {
   const agent = parseAgentUrl(flags.agent)
   const { group = null } = flags
+  const connection = readConnection(flags)
   let after = flags.after ?? null
   let hasConnected = false
   let delayMs = FIRST_DELAY_MS
@@ -52,7 +52,7 @@ async function watchAgain(flags: WatchFlags, signal: AbortSignal): Promise<void>
     let problem = `the agent at ${agent} closed the connection`
     try {
       // oxlint-disable-next-line no-await-in-loop -- one connection after the other
-      for await (const each of watch({ agent, group, after, fetch: fetchOverHttp, signal })) {
+      for await (const each of watch({ agent, group, after, ...connection, signal })) {
         if (lastProblem !== '') printNote(`connected again to ${agent}`)
         hasConnected = true
         lastProblem = ''

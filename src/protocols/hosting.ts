@@ -140,6 +140,14 @@ export type PeerHosting = Common & {
   readonly wire: WireFormat
   /** Null if nodes may be added and removed while the protocol runs. Otherwise the reason why not. */
   readonly fixedNodes: string | null
+  /** Why this leader cannot hand over to a chosen node; null if it can. Absent: the protocol cannot. */
+  readonly handOverProblem?: (
+    identity: Identity,
+    options: PlainObject,
+    state: Plain,
+    to: NodeId,
+    now: Micros,
+  ) => string | null
   /** Whether the protocol has options that list the peers with `observer` and `witness`. */
   readonly listsRoles: boolean
   /** Creates one of several groups in a process. */

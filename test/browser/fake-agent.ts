@@ -36,7 +36,7 @@ export class FakeAgent {
   adminToken = 'right'
   /** Bodies of POST requests, by path. */
   readonly posted: { readonly path: string; readonly body: unknown }[] = []
-  readonly #streams = new Set<ServerResponse>()
+  readonly #streams = new Map<ServerResponse, string>()
   #server: Server | null = null
   #timer: ReturnType<typeof setInterval> | null = null
   #port = 0
@@ -81,8 +81,14 @@ export class FakeAgent {
   }
 
   sendStatus(): void {
-    const [status] = this.statuses.values()
-    if (status !== undefined) this.send('status', { ...status, at: new Date().toISOString() })
+    for (const [stream, group] of this.#streams) {
+      const status = { ...this.statuses.get(group), at: new Date().toISOString() }
+      stream.write(`event: status\ndata: ${JSON.stringify(status)}\n\n`)
+    }
+  }
+
+  closeStreams(): void {
+    for (const stream of this.#streams.keys()) stream.destroy()
   }
 
   /** Events of the log have an id. */
@@ -111,7 +117,7 @@ export class FakeAgent {
   }
 
   sendRaw(text: string): void {
-    for (const stream of this.#streams) stream.write(text)
+    for (const stream of this.#streams.keys()) stream.write(text)
   }
 
   get streams(): number {
@@ -133,7 +139,8 @@ export class FakeAgent {
       reply(response, refusal(401, 'InvalidToken', 'the token is missing, wrong or expired'))
       return
     }
-    if (url.pathname === '/v1/events') this.#stream(request, response)
+    const group = url.searchParams.get('group') ?? this.statuses.keys().next().value ?? ''
+    if (url.pathname === '/v1/events' && this.statuses.has(group)) this.#stream(request, response, group)
     else reply(response, this.#answer(request, url, Buffer.concat(chunks).toString()))
   }
 
@@ -172,11 +179,11 @@ export class FakeAgent {
     return refusal(404, 'NotFound', `unknown path: GET ${url.pathname}`)
   }
 
-  #stream(request: IncomingMessage, response: ServerResponse): void {
+  #stream(request: IncomingMessage, response: ServerResponse, group: string): void {
     this.resumed.push(String(request.headers['last-event-id'] ?? ''))
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     response.write(': keep-alive\n\n')
-    this.#streams.add(response)
+    this.#streams.set(response, group)
     response.on('close', () => this.#streams.delete(response))
   }
 

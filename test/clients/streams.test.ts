@@ -1,15 +1,15 @@
 /** The clients in Python and Go, against servers that interrupt, send junk, ask for TLS, or are not an agent. */
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { Workplace } from '../support/agents.ts'
+import { type Certificates, makeCertificates } from '../support/certificates.ts'
 import { findTool } from '../support/servers.ts'
 import { until } from '../support/wait.ts'
-import { describeClients, type Language, Worker } from './support.ts'
+import { ADMIN, describeClients, type Language, type Line, Worker } from './support.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-clients-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -34,17 +34,36 @@ function start(language: Language, ...words: readonly string[]): Worker {
   return worker
 }
 
-/** A certificate for 127.0.0.1 that signs itself. */
-function makeCertificate(openssl: string): { readonly key: string; readonly cert: string } {
-  const files = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') }
-  const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  const subject = ['-subj', '/CN=agent', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
-  const made = spawnSync(openssl, [...words, ...subject, '-keyout', files.key, '-out', files.cert])
-  if (made.status !== 0) throw new Error(made.stderr.toString())
-  return files
+/** An agent whose first answer to a claim is late, and that never answers a renewal. */
+async function startSilentAgent(): Promise<{ readonly url: string; readonly released: readonly string[] }> {
+  let claims = 0
+  const released: string[] = []
+  const url = await serve((request, response) => {
+    if (request.method === 'DELETE') released.push(request.url ?? '')
+    if (request.method !== 'POST') {
+      response.end('{"lease": {"marginMs": 320}}')
+      return
+    }
+    let text = ''
+    request.on('data', (data: Buffer) => (text += data.toString()))
+    request.on('end', () => {
+      // A renewal that is never answered must not delay the end of the term.
+      if (!text.includes('null')) return
+      claims += 1
+      const body = {
+        group: 'g',
+        id: 'a',
+        claim: `c${claims}`,
+        token: claims,
+        expiresInMs: 400,
+        ending: false,
+      }
+      // The first answer is late: its 400 ms are counted from before the request.
+      setTimeout(() => response.end(JSON.stringify(body)), claims === 1 ? 600 : 0)
+    })
+  })
+  return { url, released }
 }
-
-const openssl = await findTool('openssl')
 
 function describeStreams(language: Language): void {
   it('continues a stream after interruptions and junk, from the last event', async () => {
@@ -108,32 +127,7 @@ function describeStreams(language: Language): void {
   })
 
   it('never acts on an answer that comes after the claim has expired', async () => {
-    let claims = 0
-    const released: string[] = []
-    const agent = await serve((request, response) => {
-      if (request.method === 'DELETE') released.push(request.url ?? '')
-      if (request.method !== 'POST') {
-        response.end('{"lease": {"marginMs": 80}}')
-        return
-      }
-      let text = ''
-      request.on('data', (data: Buffer) => (text += data.toString()))
-      request.on('end', () => {
-        // A renewal that is never answered must not delay the end of the term.
-        if (!text.includes('null')) return
-        claims += 1
-        const body = {
-          group: 'g',
-          id: 'a',
-          claim: `c${claims}`,
-          token: claims,
-          expiresInMs: 100,
-          ending: false,
-        }
-        // The first answer is late: its 100 ms are counted from before the request.
-        setTimeout(() => response.end(JSON.stringify(body)), claims === 1 ? 300 : 0)
-      })
-    })
+    const { url: agent, released } = await startSilentAgent()
     const worker = start(language, 'lead', '--agent', agent, '--admin-token', 'secret')
     const end = await worker.said(({ event }) => event === 'ended')
     expect(end).toMatchObject({ reason: 'lost', held: false })
@@ -143,21 +137,63 @@ function describeStreams(language: Language): void {
     expect(released[0]).toBe('/v1/claim?claim=c1')
   })
 
+  it('ends the process with code 7 if its work does not end with the term', async () => {
+    const { url } = await startSilentAgent()
+    const worker = start(language, 'lead', '--agent', url, '--admin-token', 'secret', '--stubborn')
+    expect(await worker.ended).toBe(7)
+    expect(worker.lines.at(-1)).toMatchObject({ event: 'began' })
+  })
+}
+
+const READ_TOKEN = 'a read token of some length'
+const openssl = await findTool('openssl')
+const place = new Workplace()
+afterAll(() => place.close())
+let secure: { readonly url: string; readonly certificates: Certificates } | null = null
+
+/** One agent for both clients. It asks for a certificate of the client and for a read token. */
+async function startSecureAgent(): Promise<NonNullable<typeof secure>> {
+  const certificates = makeCertificates(place.folder)
+  const { ca, serverCert, serverKey } = certificates
+  const tls = ['--http-cert', serverCert, '--http-key', serverKey, '--http-client-ca', ca]
+  const readToken = ['--read-token-file', place.write('read', READ_TOKEN)]
+  const agent = place.start(place.alone(...tls, ...readToken, '--admin-token-file', place.path('admin')))
+  await agent.logged('elected')
+  return { url: await agent.url(), certificates }
+}
+
+function describeTls(language: Language): void {
   it.skipIf(openssl.missing !== undefined)(
-    `trusts the given certificate over https, and no unknown one${openssl.missing ?? ''}`,
+    `trusts the given authority, and shows certificate and token over https${openssl.missing ?? ''}`,
     async () => {
-      const files = makeCertificate(openssl.program)
-      const secure = { key: readFileSync(files.key), cert: readFileSync(files.cert) }
-      const server = createSecureServer(secure, (_request, response) => response.end(JSON.stringify(LEADER)))
-      const agent = `https://127.0.0.1:${await listen(server)}`
-      const trusting = start(language, 'leader', '--agent', agent, '--ca-file', files.cert)
-      expect(await trusting.ended).toBe(0)
-      expect(trusting.lines).toEqual([{ leader: null, token: null, role: 'follower' }])
-      const other = start(language, 'leader', '--agent', agent)
-      expect(await other.ended).toBe(1)
-      expect(String(other.lines[0]?.['message'])).toMatch(/certificate/)
+      secure ??= await startSecureAgent()
+      const { url, certificates: known } = secure
+      const run = async (...words: readonly string[]): Promise<Line> => {
+        const worker = start(language, 'leader', '--agent', url, ...words)
+        await worker.ended
+        expect(worker.errors).toBe('')
+        return worker.lines.at(-1) ?? {}
+      }
+      const ca = ['--ca-file', known.ca]
+      const own = ['--cert-file', known.clientCert, '--key-file', known.clientKey]
+      const [complete, asAdmin, untrusted, unknown, without] = await Promise.all([
+        run(...ca, ...own, '--read-token', READ_TOKEN),
+        run(...ca, ...own, '--admin-token', ADMIN),
+        run(...own, '--read-token', READ_TOKEN),
+        run(...ca, '--read-token', READ_TOKEN),
+        run(...ca, ...own),
+      ])
+      expect(complete).toHaveProperty('role')
+      expect(asAdmin).toHaveProperty('role')
+      expect(untrusted).toMatchObject({ error: 'unreachable', message: expect.stringMatching(/certificate/) })
+      expect(unknown).toMatchObject({ error: 'unreachable' })
+      expect(without).toEqual({ error: 'InvalidReadToken', status: 401 })
     },
+    60_000,
   )
 }
 
-await describeClients(folder, describeStreams)
+await describeClients(folder, (language) => {
+  describeStreams(language)
+  describeTls(language)
+})

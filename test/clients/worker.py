@@ -48,7 +48,7 @@ def leader(client, options):
 
 def step_down(client, options):
     done = client.step_down(options.to)
-    say(id=done.id, token=done.token)
+    say(id=done.id, token=done.token, to=done.to)
 
 
 def main():
@@ -57,7 +57,10 @@ def main():
     parser.add_argument("--agent", required=True)
     parser.add_argument("--group")
     parser.add_argument("--admin-token")
+    parser.add_argument("--read-token")
     parser.add_argument("--ca-file")
+    parser.add_argument("--cert-file")
+    parser.add_argument("--key-file")
     parser.add_argument("--to")
     parser.add_argument("--stubborn", action="store_true")
     options = parser.parse_args()
@@ -65,7 +68,13 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     try:
         client = Client(
-            options.agent, group=options.group, admin_token=options.admin_token, ca_file=options.ca_file
+            options.agent,
+            group=options.group,
+            admin_token=options.admin_token,
+            read_token=options.read_token,
+            ca_file=options.ca_file,
+            cert_file=options.cert_file,
+            key_file=options.key_file,
         )
         if options.what == "lead":
             lead(client, options, stop)

@@ -40,6 +40,11 @@ export class AgentProcess {
     this.ended = new Promise((resolve) => this.#process.once('close', (code) => resolve(code)))
   }
 
+  /** All that the agent wrote to standard error. */
+  get text(): string {
+    return this.#text
+  }
+
   get log(): readonly Logged[] {
     const lines = this.#text.split('\n').slice(0, -1)
     return lines.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Logged] : []))
@@ -52,6 +57,12 @@ export class AgentProcess {
     const line = find()
     if (line === undefined) throw new Error(`the agent ended without "${event}": ${this.#text}`)
     return line
+  }
+
+  /** Resolves when the log contains this text. */
+  async said(text: string): Promise<void> {
+    await until(() => this.#text.includes(text) || this.#process.exitCode !== null)
+    if (!this.#text.includes(text)) throw new Error(`the agent ended without "${text}": ${this.#text}`)
   }
 
   async url(): Promise<string> {

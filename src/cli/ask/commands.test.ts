@@ -90,6 +90,19 @@ describe('conclave status', () => {
     ])
   })
 
+  it('prints the newest warnings of the node', async () => {
+    const warning = (what: string, count: number) => ({ at: 'noon', what, detail: 'something', count })
+    const warnings = [warning('late', 3), ...Array.from({ length: 6 }, () => warning('slow', 1))]
+    answer({ ...LEADER, banner: 'healthy', level: 'healthy', nodes: NODES, at: 'noon', warnings })
+    const lines = (await ask('status')).stdout.split('\n')
+    expect(lines.slice(6, -3)).toEqual([
+      'warnings of a:',
+      '  noon  late: something (3 times)',
+      ...Array.from({ length: 4 }, () => '  noon  slow: something'),
+      '  and 2 more; --json lists all',
+    ])
+  })
+
   it('exits with 3 if the group has no leader', async () => {
     answer({ ...LEADER, leader: null, banner: 'no leader', level: 'no-leader', nodes: NODES, at: 'noon' })
     expect((await ask('status')).code).toBe(3)

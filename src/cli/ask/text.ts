@@ -1,5 +1,5 @@
 /** Formats the responses and events of an agent. */
-import type { AgentEvent, NodeResponse } from '../../service/client/index.ts'
+import type { AgentEvent, NodeResponse, WarningResponse } from '../../service/client/index.ts'
 import { formatTable } from '../output.ts'
 
 export function formatToken({ token }: { readonly token: number | null }): string {
@@ -38,4 +38,16 @@ export function formatNodes(nodes: readonly NodeResponse[]): string {
     heardMsAgo === null ? 'never' : `${heardMsAgo.toFixed(0)} ms ago`,
   ])
   return formatTable([['id', 'role', 'reachable', 'last message'], ...rows])
+}
+
+/** Older warnings are only counted. */
+const SHOWN_WARNINGS = 5
+
+/** One line per warning, the newest first; empty without warnings. */
+export function formatWarnings(warnings: readonly WarningResponse[]): readonly string[] {
+  const lines = warnings
+    .slice(0, SHOWN_WARNINGS)
+    .map(({ at, what, detail, count }) => `${at}  ${what}: ${detail}${count > 1 ? ` (${count} times)` : ''}`)
+  const more = warnings.length - SHOWN_WARNINGS
+  return more > 0 ? [...lines, `and ${more} more; --json lists all`] : lines
 }

@@ -1,12 +1,9 @@
 /** Prints what `conclave doctor` found out about a store. */
 import type { Experiment, StoreFacts } from '../../service/registers/index.ts'
 import { NEW_LINE, paint, print, printJson } from '../output.ts'
+import { COLOURS, type Level, SIGNS } from './findings.ts'
 
-type Mark = 'ok' | 'warning' | 'error'
-type Line = { readonly mark: Mark; readonly text: string }
-
-const SIGNS = { ok: '✓', warning: '▲', error: '✖' } as const
-const COLOURS = { ok: 'green', warning: 'yellow', error: 'red' } as const
+type Line = { readonly mark: Level; readonly text: string }
 
 const CANNOT_TEST =
   'the store always behaves as in this experiment, which can find a defect but cannot prove that there is none'

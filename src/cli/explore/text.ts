@@ -10,7 +10,7 @@ export function formatExploreReport(report: ExploreReport): string {
   const memory = report.bytesPerState * report.states
   const ended = report.complete
     ? 'complete: all states within the bounds were visited'
-    : `NOT complete: stopped by ${report.cutShort}`
+    : `NOT complete: stopped by ${report.cutShort === 'stopped' ? 'an interruption' : report.cutShort}`
   return [
     formatTable([
       ['states', count(report.states)],

@@ -17,6 +17,7 @@ import {
 } from '../../workbench/sim/index.ts'
 import { qosReport } from '../../workbench/trace/index.ts'
 import { EXIT, UsageError } from '../errors.ts'
+import { Interruption } from '../interrupt.ts'
 import { findProtocol, loadProtocols } from '../load.ts'
 import { formatTable, formatTimes, NEW_LINE, paint, print, printJson, printNote } from '../output.ts'
 import { startProgress } from '../progress.ts'
@@ -74,15 +75,16 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
   const threads =
     flags.workers === undefined ? availableParallelism() : parseWholeNumber('--workers', flags.workers, 1)
   const startedAt = performance.now()
+  const interruption = new Interruption()
   const tally = await runOnThreads(
     { protocol: flags.protocol, load: flags.load, settings },
-    first,
-    last,
-    threads,
-  )
+    { first, last, threads, signal: interruption.signal },
+  ).finally(() => interruption.close())
   const seconds = (performance.now() - startedAt) / 1000
+  // To shrink a violation takes a while, which an impatient user does not want.
+  const mostShrunk = interruption.isInterrupted ? 0 : MAX_SHRUNK
   const violations = tally.violations.map((violation, index) => ({
-    ...(index < MAX_SHRUNK ? shrinkViolation(definition, draw, violation, specsFor(definition)) : violation),
+    ...(index < mostShrunk ? shrinkViolation(definition, draw, violation, specsFor(definition)) : violation),
     replay: formatReplayCommand(flags, violation.seed),
   }))
   const vacuous = Object.entries(tally.judged).flatMap(([spec, judged]) => (judged === 0 ? [spec] : []))
@@ -94,24 +96,35 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
     violations,
     goals: tally.goals,
     vacuous,
+    ...(interruption.isInterrupted ? { interrupted: true } : {}),
     ...(tally.qos === null ? {} : { qos: qosReport(tally.qos) }),
   }
   if (flags.json === true) printJson(report)
   else print(formatCampaign(tally, violations, seconds))
+  if (interruption.isInterrupted)
+    printNote(`interrupted after ${count(tally.seeds)} of ${plural(last - first + 1, 'seed')}`)
+  else warnAbout(tally, vacuous)
+  return violations.length > 0 ? EXIT.violated : (interruption.exitCode ?? EXIT.ok)
+}
+
+/** What the campaign says nothing about. */
+function warnAbout(tally: CampaignTally, vacuous: readonly string[]): void {
   for (const spec of vacuous) printNote(`warning: ${spec} was never judged; this campaign does not test it`)
   for (const goal of tally.goals) {
     if (!goal.reached)
       printNote(`warning: the goal ${goal.name} was never reached; try more seeds or other faults`)
   }
-  return violations.length > 0 ? EXIT.violated : EXIT.ok
 }
 
-function runOnThreads(
-  task: WorkerTask,
-  first: number,
-  last: number,
-  threads: number,
-): Promise<CampaignTally> {
+type Seeds = {
+  readonly first: number
+  readonly last: number
+  readonly threads: number
+  readonly signal: AbortSignal
+}
+
+/** When the signal is aborted, resolves with what is known so far. */
+function runOnThreads(task: WorkerTask, { first, last, threads, signal }: Seeds): Promise<CampaignTally> {
   const total = last - first + 1
   const progress = startProgress('seeds')
   let next = first
@@ -121,6 +134,7 @@ function runOnThreads(
   })
   return new Promise<CampaignTally>((resolve, reject) => {
     let active = workers.length
+    signal.addEventListener('abort', () => resolve(tally))
     for (const worker of workers) {
       worker.on('error', reject)
       worker.on('message', (reply: WorkerReply) => {

@@ -17,11 +17,12 @@ export type TrialReply =
 /** Runs per request to a worker. */
 const CHUNK = 25
 
-/** Returns the tallies in the order of the trials. */
+/** Returns the tallies in the order of the trials. When the signal is aborted: what is known so far. */
 export function runTrials(
   source: TrialSource,
   trials: readonly PlannedTrial[],
   threads: number,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<readonly TrialTally[]> {
   const requests = trials.flatMap((trial, index) => splitRuns(index, runsOf(trial, source.asked.seeds)))
   if (requests.length === 0) return Promise.resolve([])
@@ -36,6 +37,7 @@ export function runTrials(
   let done = 0
   return new Promise<readonly TrialTally[]>((resolve, reject) => {
     let active = workers.length
+    signal.addEventListener('abort', () => resolve(tallies))
     for (const worker of workers) {
       worker.on('error', reject)
       worker.on('message', (reply: TrialReply) => {

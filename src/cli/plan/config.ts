@@ -28,9 +28,11 @@ import { checkedOptions, firstProblem, InvalidScenarioError } from '../../workbe
 import { UsageError } from '../errors.ts'
 import { readJsonFile } from '../input-files.ts'
 import { parseChoice, parseOptions, parseWholeNumber } from '../values.ts'
+import { isAgentFile, planOfAgent } from './agent-file.ts'
 
 export type PlanFlags = {
   readonly config?: string
+  readonly group?: string
   readonly protocol?: string
   readonly profile?: string
   readonly mode?: string
@@ -65,7 +67,7 @@ const COMMON = {
   seeds: z.int().min(1).max(1_000_000).optional(),
 }
 
-/** Fields of some protocols only. `group` and `id` are accepted, so that the file of an agent can be used, and ignored. */
+/** Fields of some protocols only. `group` and `id` are accepted, as in the file of an agent, and ignored. */
 const SPECIAL = {
   group: z.string().optional(),
   id: z.string().optional(),
@@ -92,6 +94,9 @@ export function readPlanFile(flags: PlanFlags): PlainObject {
   const content = /\.ya?ml$/i.test(flags.config) ? readYaml(flags.config) : readJsonFile(flags.config)
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw new UsageError(`${flags.config}: must be an object`)
+  if (isAgentFile(content as PlainObject)) return planOfAgent(flags.config, flags.group ?? null)
+  if (flags.group !== undefined)
+    throw new UsageError('--group: needs the configuration file of an agent with several groups', '--group')
   return content as PlainObject
 }
 

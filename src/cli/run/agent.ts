@@ -8,6 +8,7 @@ import {
   AgentUnreachableError,
   type ClaimResponse,
   claim,
+  type Fetch,
   getStatus,
   RequestRefusedError,
   release,
@@ -24,6 +25,9 @@ export type AgentTarget = {
   /** Null if the agent is in one group only. */
   readonly group: string | null
   readonly adminToken: string | null
+  /** The agent's read token, if it demands one. */
+  readonly token?: string | null
+  readonly fetch?: Fetch
 }
 
 /** Delay before the next request to an agent that does not answer or no longer leads. */

@@ -30,7 +30,10 @@ export async function runWithNode(
   settings.report(`${String(node.id)} joined ${node.group}`)
   const warning = hostingOf(options.protocol ?? DEFAULT_PROTOCOL)?.withoutLease ?? null
   if (warning !== null) settings.report(warning)
-  node.on('warning', ({ what, detail }) => settings.report(`${what}: ${detail}`))
+  node.on('warning', ({ what, detail }) => settings.report(`${what}: ${detail}`, 'warning'))
+  node.on('revoked', ({ token, cause }) =>
+    settings.report(`${String(node.id)} no longer leads with token ${token}: ${cause.text}`),
+  )
   try {
     return await runInTerms(node, killBeforeMs, guardian, settings)
   } finally {

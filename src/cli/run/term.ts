@@ -1,6 +1,6 @@
 /** Runs a command during one term: starts it, keeps its deadlines up to date, and ends it in time. */
 import { constants } from 'node:os'
-import type { LeaseTiming } from '../../service/node/index.ts'
+import { LeadershipLostError, type LeaseTiming } from '../../service/node/index.ts'
 import { monotonicNow } from '../../service/runtime/index.ts'
 import type { CommandExit, GuardianProcess } from '../../service/supervise/guardian-process.ts'
 import { EXIT, UsageError } from '../errors.ts'
@@ -13,7 +13,7 @@ export type RunSettings = {
   /** The value of --kill-before-ms; null if the flag was not given. */
   readonly killBeforeMs: number | null
   readonly once: boolean
-  readonly report: (text: string) => void
+  readonly report: (text: string, event?: 'run' | 'warning') => void
 }
 
 /** A term of this node or of an agent, as far as a command needs it. */
@@ -90,6 +90,8 @@ export async function runInTerm(
     const ended = await guardian.run(command, env, ...deadlines())
     report(`${command[0]} ended${ended.signal === null ? ` with ${ended.code}` : ` by ${ended.signal}`}`)
     if (stopSignal.aborted) return EXIT.ok
+    if (ended.isTerminated && term.ending?.aborted !== true)
+      report(`${new Date().toISOString()} ${command[0]} was ended: ${await explainLoss(term)}`)
     return ended.isTerminated ? null : exitCodeOf(ended)
   } finally {
     clearInterval(renewing)
@@ -97,6 +99,24 @@ export async function runInTerm(
     term.ending?.removeEventListener('abort', onStop)
     term.signal.removeEventListener('abort', onLost)
   }
+}
+
+/** How long after the end of a lease its cause is awaited. */
+const CAUSE_MS = 50
+
+/** Why the term is lost. The command is ended a little earlier, so the cause may not be known yet. */
+async function explainLoss(term: HeldTerm): Promise<string> {
+  const { signal } = term
+  if (!signal.aborted)
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, term.remaining() + CAUSE_MS)
+      signal.addEventListener('abort', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  const reason: unknown = signal.reason
+  return reason instanceof LeadershipLostError ? reason.message : 'the lease was not renewed in time'
 }
 
 /** As in a shell: 128 plus the number of the signal that ended the command. */

@@ -18,7 +18,7 @@ const NO_BEACON: Beacon = {
 export type Beacons = ReturnType<typeof createBeacons>
 
 export function createBeacons(context: Context) {
-  const { self, others, placeOf, lowOf, latest, settings, timing } = context
+  const { self, others, placeOf, rankOf, latest, settings, timing } = context
   const { tree, mostRequests } = settings
   const { expires } = timing
 
@@ -26,11 +26,12 @@ export function createBeacons(context: Context) {
     if (mostRequests !== null) return NO_BEACON
     const { term } = state
     const isLeader = term !== null && now < term.until
+    const rank = rankOf(state, now)
     return {
       candidate: state.eligibility.candidate,
-      low: lowOf(state, now),
-      priority: state.eligibility.priority,
-      incumbent: settings.sticky && isLeader,
+      low: rank.low,
+      priority: rank.priority,
+      incumbent: rank.incumbent,
       heard,
       seen: laterEpoch(state.known.seen, state.vote.promised),
       lease: isLeader ? { left: term.until - now, token: term.token } : null,
@@ -70,8 +71,10 @@ export function createBeacons(context: Context) {
     request: Request,
     yields: boolean,
     now: Micros,
+    to?: NodeId,
   ): readonly LocalLeaderEffect[] {
-    const release = (beacon: Beacon): Release => ({ kind: 'Release', beacon, request, yields })
+    const chosen = to === undefined ? {} : { to }
+    const release = (beacon: Beacon): Release => ({ kind: 'Release', beacon, request, yields, ...chosen })
     return [...broadcast(state, now, release), send(self, release(beaconOf(state, now, true)))]
   }
 

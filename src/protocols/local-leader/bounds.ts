@@ -16,7 +16,7 @@ export const MOST_NUMBER = 2 ** 52
 const MOST_NODES = 10_000
 const LONGEST_ID = 255
 const MOST_LOW = 3
-const MOST_PRIORITY = 1_000_000
+export const MOST_PRIORITY = 1_000_000
 /** A voter change takes three renewals, and no term has that many changes. */
 const MOST_CHANGES = 2 ** 32
 
@@ -102,7 +102,7 @@ export function messageFault(body: LocalLeaderMessage): Fault {
     case 'Heartbeat':
       return null
     case 'Release':
-      return requestFault('request', body.request)
+      return requestFault('request', body.request) ?? (body.to === undefined ? null : idFault('to', body.to))
     case 'Reply':
       return (
         idFault('candidate', body.candidate) ??

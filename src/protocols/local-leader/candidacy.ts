@@ -27,7 +27,7 @@ import {
 import type { HeartbeatSuppression } from './heartbeat-suppression.ts'
 import { type Election, isSame, type Release, type Request } from './messages.ts'
 import { isReached, newsOf } from './news.ts'
-import { isRival } from './peers.ts'
+import { isAlive, isRival } from './peers.ts'
 import { createProbes } from './probe.ts'
 import type { Reachability } from './reachability.ts'
 import { afterMiss, afterWin as recordAfterWin } from './record.ts'
@@ -137,9 +137,14 @@ export function createCandidacy(
     return now + rotationPeriod * (votersOf(vote.config).length - 1)
   }
 
-  /** After a step-down the node ranks low for a while, so that other nodes lead. */
-  function stepDown(state: LocalLeaderState, now: Micros): LocalLeaderStep {
-    return giveUp(state, 'stepped down', nextTurnAt(state, now) ?? now + timing.retirement, now)
+  /**
+   * After a step-down the node ranks low for a while, so that other nodes lead. `to`: the node that shall lead next. It
+   * becomes a candidate at once, regardless of its rank, and the others wait for it. If it is unreachable, they do not.
+   */
+  function stepDown(state: LocalLeaderState, now: Micros, to?: NodeId): LocalLeaderStep {
+    const lowUntil = nextTurnAt(state, now) ?? now + timing.retirement
+    const isThere = to !== undefined && isAlive(state.known.peers[placeOf(to)] ?? null, now, timing.expires)
+    return giveUp(state, 'stepped down', lowUntil, now, true, isThere ? to : undefined)
   }
 
   /**
@@ -154,7 +159,7 @@ export function createCandidacy(
   }
 
   /** Asks all nodes for their support. */
-  function startCandidacy(state: LocalLeaderState, now: Micros): LocalLeaderStep {
+  function startCandidacy(state: LocalLeaderState, now: Micros, isChosen = false): LocalLeaderStep {
     if (mostRequests !== null && state.requests >= mostRequests) return unchanged(state)
     const renew = isLeading(state, now)
     const { term } = state
@@ -175,7 +180,7 @@ export function createCandidacy(
     const { record } = state.eligibility
     if (recordsFailures && !renew && !record.isProven && canDisturbLeader(state, now))
       return probe(state, now)
-    const { candidacy, isRaised } = nextCandidacy(state, now)
+    const { candidacy, isRaised } = nextCandidacy(state, now, isChosen)
     const { request, epoch, config } = candidacy
     // A node that failed lately does not announce its candidacy. A leader always does.
     const announces = renew || record.proofs === null
@@ -398,7 +403,7 @@ export function createCandidacy(
   function handleRelease(
     before: LocalLeaderState,
     from: NodeId,
-    { beacon, request, yields }: Release,
+    { beacon, request, yields, to }: Release,
     receipt: Receipt,
     now: Micros,
   ): LocalLeaderStep {
@@ -409,10 +414,16 @@ export function createCandidacy(
     if (from === self) return unchanged(state)
     if (!yields) return { state, effects: retryAfterFailureOf(state, from, now) }
     const heir = withVote(state, { certificate })
-    const isNext = isEligible(heir) && !isLeading(heir, now) && betterUntil(heir, now, () => true) === null
+    const mayLead = isEligible(heir) && !isLeading(heir, now)
+    // Another node was chosen: it needs a round trip.
+    if (to !== undefined && to !== self)
+      return mayLead && heir.candidacy === null
+        ? { state: heir, effects: [setTimer(TIMER.alive, now + roundTrip + 2 * timing.lateness)] }
+        : unchanged(heir)
+    const isNext = mayLead && (to === self || betterUntil(heir, now, () => true) === null)
     // A request from before the hand-over is lost, because voters refused it: the next one carries the certificate.
     const isLost = heir.candidacy === null || !heir.candidacy.succeeds
-    return isNext && isLost ? startCandidacy(heir, now) : unchanged(heir)
+    return isNext && isLost ? startCandidacy(heir, now, to === self) : unchanged(heir)
   }
 
   /** The node need not wait for a candidate that has given up its candidacy. */

@@ -8,6 +8,7 @@ import {
   present,
   type Step,
 } from '../../core/index.ts'
+import { MOST_PRIORITY } from './bounds.ts'
 import type { LocalLeaderMessage, Request } from './messages.ts'
 import type { Rank } from './rank.ts'
 import type { LocalLeaderSettings } from './settings.ts'
@@ -41,6 +42,9 @@ export const TIMER = {
 /** The `low` of a node that does not want to lead, or keeps failing to be elected. */
 export const UNWILLING = 3
 
+/** Before every other rank: voters support a node that the last leader has chosen, even if they rank before it. */
+const CHOSEN_RANK: Rank = { low: 0, priority: MOST_PRIORITY, incumbent: true }
+
 export type Context = ReturnType<typeof contextOf>
 
 export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettings) {
@@ -64,6 +68,7 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
   }
 
   function rankOf(state: LocalLeaderState, now: Micros): Rank {
+    if (state.candidacy?.isChosen === true) return CHOSEN_RANK
     return {
       low: lowOf(state, now),
       priority: state.eligibility.priority,

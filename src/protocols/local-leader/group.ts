@@ -1,12 +1,15 @@
 /** The protocol for given options, alone or as one of several groups in a process. */
-import { type Identity, microsOf, type PlainObject } from '../../core/index.ts'
+import { type Identity, type Micros, microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import type { Group } from '../../links/index.ts'
 import { assertNoDefect } from '../defect-option.ts'
 import { type Timing, timingOf } from './constants.ts'
+import { contextOf } from './context.ts'
+import { handOverProblem } from './hand-over.ts'
 import { localLeader } from './local-leader.ts'
 import type { LocalLeaderMessage } from './messages.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { type LocalLeaderRules, RULES } from './rules.ts'
+import type { LocalLeaderSettings } from './settings.ts'
 import { adoptNodes, type LocalLeaderState } from './state.ts'
 import { levelsOf, type Tree } from './tree.ts'
 
@@ -49,10 +52,14 @@ export function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): Plai
   }
 }
 
-export function createLocalLeader(identity: Identity, chosen: LocalLeaderOptions, rules: LocalLeaderRules) {
+function settingsFor(
+  identity: Identity,
+  chosen: LocalLeaderOptions,
+  rules: LocalLeaderRules,
+): LocalLeaderSettings {
   const voters = votersIn(chosen, identity.nodes)
   const timing = timingFor(chosen, identity.nodes.length)
-  const protocol = localLeader(identity, {
+  return {
     timing,
     rule: chosen.rule,
     sticky: chosen.sticky,
@@ -65,8 +72,24 @@ export function createLocalLeader(identity: Identity, chosen: LocalLeaderOptions
     yieldWhenTold: chosen.yieldWhenTold,
     rules,
     mostRequests: chosen.requests,
-  })
-  return { protocol, timing, voters }
+  }
+}
+
+export function createLocalLeader(identity: Identity, chosen: LocalLeaderOptions, rules: LocalLeaderRules) {
+  const settings = settingsFor(identity, chosen, rules)
+  const { timing, voters } = settings
+  return { protocol: localLeader(identity, settings), timing, voters }
+}
+
+/** Why a leader in this state cannot hand over to a node; null if it can. */
+export function localLeaderHandOver(
+  identity: Identity,
+  chosen: LocalLeaderOptions,
+  state: LocalLeaderState,
+  to: NodeId,
+  now: Micros,
+): string | null {
+  return handOverProblem(contextOf(identity, settingsFor(identity, chosen, RULES)), state, to, now)
 }
 
 /** Timer slack as a part of σ: timers of several groups coalesce within it. */

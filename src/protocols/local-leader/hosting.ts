@@ -3,12 +3,13 @@ import type { PlainObject } from '../../core/index.ts'
 import type { Asked, Chosen, PeerHosting } from '../hosting.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
 import { timingOf } from './constants.ts'
-import { localLeaderGroup, timingFor } from './group.ts'
+import { localLeaderGroup, localLeaderHandOver, timingFor } from './group.ts'
 import { insightOf } from './insight.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { localLeaderPlanning } from './planning.ts'
 import { recoverLocalLeader } from './recover.ts'
 import { forgetfulStable } from './stable.ts'
+import type { LocalLeaderState } from './state.ts'
 import { localLeaderWire } from './wire.ts'
 
 /** Options that have a field of their own, would be ignored, or are for the workbench only. */
@@ -76,6 +77,8 @@ export const localLeaderHosting: PeerHosting = {
   group: (identity, options) => localLeaderGroup(identity, own(options)),
   insight: ({ nodes }, options, state, now) =>
     insightOf(state, nodes, timingFor(own(options), nodes.length), now),
+  handOverProblem: (identity, options, state, to, now) =>
+    localLeaderHandOver(identity, own(options), state as LocalLeaderState, to, now),
   modeOf: (options) => own(options).mode,
   forgetfulStable: ({ self, nodes }, options, moment) =>
     forgetfulStable(self, votersIn(own(options), nodes), moment),

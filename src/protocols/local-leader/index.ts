@@ -23,7 +23,7 @@ import { summaryOf } from './summary.ts'
 function commands(nodes: readonly NodeId[]) {
   const node = nodeAmong(nodes)
   return z.discriminatedUnion('do', [
-    z.strictObject({ do: z.literal('stepDown') }),
+    z.strictObject({ do: z.literal('stepDown'), to: z.exactOptional(node) }),
     z.strictObject({ do: z.literal('campaign'), willing: z.boolean(), lapse: z.boolean().default(false) }),
     z.strictObject({ do: z.literal('setPriority'), priority: z.int().min(-1_000_000).max(1_000_000) }),
     z.strictObject({ do: z.literal('addVoter'), voter: node }),
@@ -142,6 +142,7 @@ export const localLeaderDefinition = define({
     commands: [
       { do: 'stepDown' },
       { do: 'stepDown' },
+      { do: 'stepDown', to: 2 },
       { do: 'setPriority', priority: 1 },
       { do: 'setPriority', priority: 0 },
       ...[1, 2].flatMap((voter) => [

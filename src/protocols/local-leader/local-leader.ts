@@ -38,6 +38,7 @@ import { createBeacons } from './beacon.ts'
 import { isNodeId } from './bounds.ts'
 import { createCandidacy } from './candidacy.ts'
 import { contextOf, type LocalLeaderStep, TIMER, unchanged } from './context.ts'
+import { handOverProblem } from './hand-over.ts'
 import { createHeartbeatSuppression } from './heartbeat-suppression.ts'
 import { initialState } from './initial-state.ts'
 import { type Beacon, type LocalLeaderCommand, type LocalLeaderMessage } from './messages.ts'
@@ -149,9 +150,7 @@ export function localLeader(
   function handleCommand(state: LocalLeaderState, command: LocalLeaderCommand, now: Micros): LocalLeaderStep {
     switch (command.do) {
       case 'stepDown':
-        return isLeading(state, now)
-          ? stepDown(state, now)
-          : refuse(state, command.do, 'this node does not lead')
+        return handleStepDown(state, command.to, now)
       case 'campaign':
         return handleCampaign(state, command.willing, command.lapse, now)
       case 'setPriority':
@@ -191,6 +190,14 @@ export function localLeader(
     // The time of the next renewal may have passed.
     if (willing) return { state: next, effects: [setTimer(TIMER.alive, now)] }
     return lapse ? unchanged(next) : giveUp(next, 'withdrew', state.eligibility.lowUntil, now)
+  }
+
+  function handleStepDown(state: LocalLeaderState, to: NodeId | undefined, now: Micros): LocalLeaderStep {
+    const problem = to === undefined ? null : handOverProblem(context, state, to, now)
+    if (problem !== null) return refuse(state, 'stepDown', problem)
+    return isLeading(state, now)
+      ? stepDown(state, now, to)
+      : refuse(state, 'stepDown', 'this node does not lead')
   }
 
   function refuse(state: LocalLeaderState, command: string, why: string): LocalLeaderStep {

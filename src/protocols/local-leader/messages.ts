@@ -66,6 +66,8 @@ export type Release = {
   readonly request: Request
   /** The sender led and gave it up: all its requests up to this one are void. */
   readonly yields: boolean
+  /** With `yields`: the node that shall lead next, if it was chosen. */
+  readonly to?: NodeId
 }
 
 export type Heartbeat = { readonly kind: 'Heartbeat'; readonly beacon: Beacon }
@@ -73,7 +75,7 @@ export type Heartbeat = { readonly kind: 'Heartbeat'; readonly beacon: Beacon }
 export type LocalLeaderMessage = Election | Reply | Release | Heartbeat
 
 export type LocalLeaderCommand =
-  | { readonly do: 'stepDown' }
+  | { readonly do: 'stepDown'; readonly to?: NodeId }
   /** `lapse`: the node keeps its lease until it expires, but does not renew it. */
   | { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
   | { readonly do: 'setPriority'; readonly priority: number }

@@ -45,6 +45,7 @@ export function createProbes({ self, timing }: Context, { broadcast }: Beacons) 
       answered: [self],
       previousAt: null,
       succeeds: false,
+      isChosen: false,
     }
     const next = changed(withEligibility(state, { candidate: false, deferringSince: null }), {
       requests: request.counter,

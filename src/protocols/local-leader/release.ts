@@ -1,5 +1,5 @@
 /** Releases: a leader frees its supporters, and a voter revokes its promise. */
-import { type Micros, NOTHING, output, setTimer, stopTimer } from '../../core/index.ts'
+import { type Micros, NOTHING, type NodeId, output, setTimer, stopTimer } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
 import { type Context, type LocalLeaderStep, TIMER } from './context.ts'
 import { type Certificate, isLater, isSame } from './messages.ts'
@@ -10,7 +10,7 @@ export function createReleases({ latest, placeOf, timing }: Context, { sendRelea
 
   /**
    * Stops leading, and only then releases the supporters. With `releases` false they stay bound until their locks
-   * expire.
+   * expire. `to`: the node that shall lead next, if it was chosen.
    */
   function giveUp(
     state: LocalLeaderState,
@@ -18,6 +18,7 @@ export function createReleases({ latest, placeOf, timing }: Context, { sendRelea
     lowUntil: Micros | null,
     now: Micros,
     releases = true,
+    to?: NodeId,
   ): LocalLeaderStep {
     const token = state.term?.token ?? null
     const next = changed(state, {
@@ -33,7 +34,7 @@ export function createReleases({ latest, placeOf, timing }: Context, { sendRelea
         output({ type: 'demoted', token, cause }),
         stopTimer(TIMER.release),
         stopTimer(TIMER.expire),
-        ...(releases ? sendReleases(next, latest(next), true, now) : NOTHING),
+        ...(releases ? sendReleases(next, latest(next), true, now, to) : NOTHING),
         setTimer(TIMER.alive, now + roundTrip + timing.heartbeat),
       ],
     }

@@ -19,6 +19,7 @@ export function createRequests(context: Context, beacons: Beacons, { reachableVo
   function nextCandidacy(
     state: LocalLeaderState,
     now: Micros,
+    isChosen: boolean,
   ): { readonly candidacy: Candidacy; readonly isRaised: boolean } {
     const renew = isLeading(state, now)
     const { term, vote } = state
@@ -43,6 +44,7 @@ export function createRequests(context: Context, beacons: Beacons, { reachableVo
       answered: [],
       previousAt: state.eligibility.lastRequestAt,
       succeeds: !renew && vote.certificate !== null,
+      isChosen,
     }
     return { candidacy, isRaised }
   }

@@ -35,6 +35,8 @@ export type Candidacy = {
   readonly previousAt: Micros | null
   /** Whether it follows a hand-over. */
   readonly succeeds: boolean
+  /** Whether the leader that handed over has chosen this node: then it ranks first until the request is decided. */
+  readonly isChosen: boolean
 }
 
 /** A term. It is over when the clock shows `until`, even if no node has noticed. */
@@ -353,8 +355,8 @@ export function withVotes(
   supporters: readonly NodeId[],
   answered: readonly NodeId[] = candidacy.answered,
 ): Candidacy {
-  const { request, at, epoch, renew, config, isProbe, previousAt, succeeds } = candidacy
-  return { request, at, epoch, renew, config, isProbe, supporters, answered, previousAt, succeeds }
+  const { request, at, epoch, renew, config, isProbe, previousAt, succeeds, isChosen } = candidacy
+  return { request, at, epoch, renew, config, isProbe, supporters, answered, previousAt, succeeds, isChosen }
 }
 
 /** The term, with these nodes bound to it until `until`. */

@@ -165,13 +165,23 @@ function readReply(reader: WireReader, beacon: Beacon): Reply {
   }
 }
 
-function writeRelease(writer: WireWriter, { request, yields }: Release): void {
+const YIELDS = 1
+const HAS_SUCCESSOR = 2
+const RELEASE_FLAGS = 4
+
+function writeRelease(writer: WireWriter, { request, yields, to }: Release): void {
   writeRequest(writer, request)
-  writeFlag(writer, yields)
+  writer.u8((yields ? YIELDS : 0) | (to === undefined ? 0 : HAS_SUCCESSOR))
+  if (to !== undefined) writeId(writer, to)
 }
 
 function readRelease(reader: WireReader, beacon: Beacon): Release {
-  return { kind: 'Release', beacon, request: readRequest(reader), yields: readFlag(reader) }
+  const request = readRequest(reader)
+  const flags = reader.below(RELEASE_FLAGS, 'flags')
+  const yields = (flags & YIELDS) !== 0
+  if ((flags & HAS_SUCCESSOR) === 0) return { kind: 'Release', beacon, request, yields }
+  if (!yields) reader.refuse('a successor of a node that does not yield')
+  return { kind: 'Release', beacon, request, yields, to: readId(reader) }
 }
 
 /** Every message begins with the beacon of its sender. */

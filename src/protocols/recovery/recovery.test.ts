@@ -143,6 +143,23 @@ describe('the table of jobs', () => {
     expect(violated(again)).toEqual([])
   })
 
+  it('ends a job with a cancel that waited for a leader, although the job was submitted and done meanwhile', () => {
+    const cut = [
+      { atMs: 3, command: { do: 'cancel', job: 'job-1', node: 3 } },
+      {
+        atMs: 5,
+        cut: [
+          [1, 3],
+          [2, 3],
+        ],
+      },
+      { atMs: 4000, heal: 'all' },
+    ]
+    const report = run(3, cut, { length: 4, every: 3 })
+    expect(jobsAt(report, 1)).toEqual([])
+    expect(violated(report)).toEqual([])
+  })
+
   it('refuses a name that is in use', () => {
     const report = run(3, [{ atMs: 4000, command: { do: 'submit', job: 'job-1', node: 2 } }], {
       links: 'reported',

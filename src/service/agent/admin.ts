@@ -1,6 +1,6 @@
 /** Error responses, which all have the same shape, and the check of the admin token. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Context } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import type { ErrorResponse } from '../client/index.ts'
 
 export function errorResponse(
@@ -22,6 +22,23 @@ export function checkAdminToken(c: Context, adminToken: string | null): Response
   if (isSame(c.req.header('Authorization') ?? '', `Bearer ${adminToken}`)) return null
   c.header('WWW-Authenticate', 'Bearer')
   return errorResponse(c, 401, 'InvalidAdminToken', 'the admin token is missing or wrong', 'Authorization')
+}
+
+/** Checks of load balancers, which cannot send a token, and the files of the page, which contain no state. */
+const OPEN_PATHS = /^\/(?:healthz|readyz|leader|assets\/[^/]*)$/
+
+/** Refuses to read the state without one of these tokens. Other requests check the admin token themselves. */
+export function requireReadToken(tokens: readonly (string | null)[]): MiddlewareHandler {
+  return async (c, next) => {
+    const { method, path } = c.req
+    const isPage = path === '/' && (c.req.header('Accept') ?? '').includes('text/html')
+    if ((method !== 'GET' && method !== 'HEAD') || isPage || OPEN_PATHS.test(path)) return next()
+    const given = c.req.header('Authorization') ?? ''
+    if (tokens.some((token) => token !== null && isSame(given, `Bearer ${token}`))) return next()
+    c.header('WWW-Authenticate', 'Bearer')
+    const message = 'the read token is missing or wrong: send it as "Authorization: Bearer TOKEN"'
+    return errorResponse(c, 401, 'InvalidReadToken', message, 'Authorization')
+  }
 }
 
 /** Constant-time comparison. */

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { AgentEvent, LocalResponse } from '../client/index.ts'
+import type { HttpTls } from '../config/index.ts'
 import { type ConclaveNode, type JoinOptions, join, type StoreJoinOptions } from '../node/index.ts'
 import type { Address } from '../runtime/index.ts'
 import { createApp } from './app.ts'
@@ -11,6 +12,8 @@ import { EventLog } from './event-log.ts'
 import { isLoopbackHost } from './hosts.ts'
 import { LeaderMonitor } from './leader-monitor.ts'
 import { type HttpLimits, listen } from './listen.ts'
+import { OtlpExporter } from './otlp.ts'
+import { measureGroup } from './responses.ts'
 import { createServedGroup, type ServedGroup } from './served-group.ts'
 import { saveTrace } from './trace-file.ts'
 
@@ -21,6 +24,12 @@ export type AgentOptions = {
   /** Host names that requests may use for this agent, in addition to its addresses and localhost. */
   readonly httpNames?: readonly string[]
   readonly adminToken: string | null
+  /** If given, reading the state needs this token or the admin token. */
+  readonly readToken?: string | null
+  /** If given, HTTPS instead of HTTP. */
+  readonly tls?: HttpTls | null
+  /** URL of an OpenTelemetry collector that receives metrics and traces. */
+  readonly otlp?: string | null
   readonly version: string
   /** Called with every event. */
   readonly log: (event: AgentEvent) => void
@@ -68,14 +77,17 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const app = createApp({
       groups,
       adminToken,
+      readToken: options.readToken ?? null,
       isLoopback,
       hosts,
       version,
       local: () => local,
       closing: closing.signal,
     })
-    const server = await listen(app.fetch, http, limits)
-    for (const node of nodes) node.announce({ page: server.url })
+    const server = await listen(app.fetch, http, { ...limits, tls: options.tls ?? null })
+    for (const [index, node] of nodes.entries())
+      node.announce({ page: pageOf(server.url, served[index]?.address ?? null) })
+    const exporter = startExporter(options, served)
     const leading = served.map(({ claims }, index) =>
       (nodes[index] as ConclaveNode).lead(claims.holdTerm, { signal: closing.signal }),
     )
@@ -91,6 +103,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const closeAll = async (): Promise<void> => {
       closing.abort()
       for (const { history } of served) history.stop()
+      exporter?.stop()
       // The server keeps responding while the terms end.
       await Promise.all(nodes.map((node) => node.close()))
       await Promise.allSettled(leading)
@@ -120,6 +133,51 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   }
 }
 
+/** The URL under which others reach the page; null if the agent listens on all addresses and the node says no other. */
+function pageOf(url: string, address: string | null): string | null {
+  const isUnspecified = (host: string): boolean => host === '0.0.0.0' || host === '[::]'
+  const page = new URL(url)
+  if (!isUnspecified(page.hostname)) return url
+  const host = address?.slice(0, address.lastIndexOf(':')) ?? null
+  if (host === null || isUnspecified(host)) return null
+  page.hostname = host
+  return page.origin
+}
+
+/** Null without a collector. */
+function startExporter(
+  { otlp = null, version, log }: AgentOptions,
+  served: readonly ServedGroup[],
+): OtlpExporter | null {
+  if (otlp === null) return null
+  const exporter = new OtlpExporter({
+    url: otlp,
+    version,
+    groups: served.map((group) => ({
+      measure: () => measureGroup(group),
+      terms: () => group.history.terms(),
+    })),
+    onFailure(reason) {
+      for (const { node, events } of served.slice(0, 1)) {
+        const warning = eventOf(node, 'warning', { reason })
+        events.add(warning)
+        log(warning)
+      }
+    },
+  })
+  exporter.start()
+  return exporter
+}
+
+function eventOf(
+  { group, id }: Pick<ConclaveNode, 'group' | 'id'>,
+  event: AgentEvent['event'],
+  fields: Partial<AgentEvent>,
+): AgentEvent {
+  const at = new Date().toISOString()
+  return { at, group, self: id, event, leader: null, token: null, term: null, reason: null, ...fields }
+}
+
 function dataFolderOf(group: JoinOptions | StoreJoinOptions | undefined): string | undefined {
   return group !== undefined && 'data' in group ? group.data : undefined
 }
@@ -139,17 +197,7 @@ function serveGroup(
 ): ServedGroup {
   const events = new EventLog(randomBytes(6).toString('hex'))
   const report = (event: AgentEvent['event'], fields: Partial<AgentEvent>): void => {
-    const complete: AgentEvent = {
-      at: new Date().toISOString(),
-      group: node.group,
-      self: node.id,
-      event,
-      leader: null,
-      token: null,
-      term: null,
-      reason: null,
-      ...fields,
-    }
+    const complete = eventOf(node, event, fields)
     events.add(complete)
     log(complete)
   }

@@ -6,13 +6,19 @@
 import { setMaxListeners } from 'node:events'
 import { type Context, Hono } from 'hono'
 import type { LocalResponse } from '../client/index.ts'
-import { errorResponse } from './admin.ts'
+import { errorResponse, requireReadToken } from './admin.ts'
 import { addAdminRoutes } from './admin-routes.ts'
 import { readBody, type WithBody } from './body.ts'
 import { refuseOtherHosts } from './hosts.ts'
 import { renderMetrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
-import { historyResponse, leaderResponse, membersResponse, statusResponse } from './responses.ts'
+import {
+  historyResponse,
+  leaderResponse,
+  measureGroup,
+  membersResponse,
+  statusResponse,
+} from './responses.ts'
 import type { ServedGroup } from './served-group.ts'
 import { addStreamRoutes } from './stream-routes.ts'
 import { loadWebPage } from './web-page.ts'
@@ -22,6 +28,8 @@ export type AppOptions = {
   readonly groups: ReadonlyMap<string, ServedGroup>
   /** Null disables all admin requests. */
   readonly adminToken: string | null
+  /** If given, reading the state needs this token or the admin token. */
+  readonly readToken?: string | null
   /** Whether only this machine can reach the agent. Then `/v1/trace` needs no token. */
   readonly isLoopback: boolean
   /** Host names that requests may use, in addition to addresses and localhost. Null: any. */
@@ -51,6 +59,8 @@ export function createApp(options: AppOptions): Hono<WithBody> {
     c.header('X-Content-Type-Options', 'nosniff')
   })
   if (hosts !== null) app.use(refuseOtherHosts(hosts))
+  const { readToken = null } = options
+  if (readToken !== null) app.use(requireReadToken([readToken, options.adminToken]))
   app.use(readBody)
 
   const withGroup: WithGroup = (respond) => (c) => {
@@ -127,18 +137,7 @@ function addChecks(app: Hono<WithBody>, withGroup: WithGroup, groups: AppOptions
 
 function addMetrics(app: Hono<WithBody>, groups: AppOptions['groups']): void {
   app.get('/metrics', (c) => {
-    const text = renderMetrics(
-      [...groups.values()].map((group) => ({
-        group: group.node.group,
-        id: String(group.node.id),
-        status: group.node.status(),
-        terms: group.monitor.terms,
-        views: group.monitor.views,
-        warnings: group.monitor.warnings,
-        alarm: group.monitor.alarm !== null,
-        failureTolerance: statusResponse(group).failureTolerance,
-      })),
-    )
+    const text = renderMetrics([...groups.values()].map(measureGroup))
     return c.body(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
 }

@@ -1,7 +1,9 @@
 /** The HTTP server, with limits on every resource that a client could exhaust. */
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
+import type { HttpTls } from '../config/index.ts'
 import type { Address } from '../runtime/index.ts'
 
 /** The agent cannot listen on its HTTP address. */
@@ -25,15 +27,18 @@ export type HttpServer = { readonly url: string; close(): Promise<void> }
 export function listen(
   fetch: (request: Request) => Response | Promise<Response>,
   at: Address,
-  limits: Partial<HttpLimits> = {},
+  options: Partial<HttpLimits> & { readonly tls?: HttpTls | null } = {},
 ): Promise<HttpServer> {
-  const { requestMs, idleMs, connections } = { ...LIMITS, ...limits }
+  const { requestMs, idleMs, connections, tls = null } = { ...LIMITS, ...options }
+  const scheme = tls === null ? 'http' : 'https'
   const server = createAdaptorServer({
     fetch,
     // For HTTP/1.0 requests without a Host header, which load balancers send as health checks.
     hostname: 'localhost',
     overrideGlobalObjects: false,
+    createServer: tls === null ? createServer : createTlsServer,
     serverOptions: {
+      ...tlsOptions(tls),
       requestTimeout: requestMs,
       headersTimeout: requestMs,
       keepAliveTimeout: idleMs,
@@ -47,13 +52,20 @@ export function listen(
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why =
         error.code === 'EADDRINUSE' ? 'another process uses the port; choose another port' : error.message
-      reject(new CannotListenError(`cannot listen on http://${host}:${at.port}: ${why}`))
+      reject(new CannotListenError(`cannot listen on ${scheme}://${host}:${at.port}: ${why}`))
     })
     server.listen(at.port, at.host, () => {
       const { port } = server.address() as AddressInfo
-      resolve({ url: `http://${host}:${port}`, close: () => closeServer(server) })
+      resolve({ url: `${scheme}://${host}:${port}`, close: () => closeServer(server) })
     })
   })
+}
+
+function tlsOptions(tls: HttpTls | null): object {
+  if (tls === null) return {}
+  const { cert, key, clientCa } = tls
+  const clients = clientCa === null ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true }
+  return { cert, key, minVersion: 'TLSv1.2', ...clients }
 }
 
 function closeServer(server: Server): Promise<void> {

@@ -9,6 +9,7 @@ import type {
 } from '../client/index.ts'
 import type { ConclaveNode, GroupStatus, NodeStatus } from '../node/index.ts'
 import { describeGroup } from './banner.ts'
+import type { GroupMetrics } from './metrics.ts'
 import type { ServedGroup } from './served-group.ts'
 
 type NodeIdentity = Pick<ConclaveNode, 'group' | 'id'>
@@ -108,5 +109,20 @@ export function statusResponse(group: ServedGroup): StatusResponse {
         }),
     ...(primary === null ? {} : { primary }),
     at: new Date().toISOString(),
+  }
+}
+
+/** What the metrics of a group are made of. */
+export function measureGroup(group: ServedGroup): GroupMetrics {
+  const { node, monitor } = group
+  return {
+    group: node.group,
+    id: String(node.id),
+    status: node.status(),
+    terms: monitor.terms,
+    views: monitor.views,
+    warnings: monitor.warnings,
+    alarm: monitor.alarm !== null,
+    failureTolerance: statusResponse(group).failureTolerance,
   }
 }

@@ -23,7 +23,7 @@ export type WatchOptions = {
   readonly eventsOnly: boolean
 }
 
-/** What the watchers see, besides the events. */
+/** What the watchers see, in addition to the events. */
 export type WatchedGroup = {
   readonly events: EventLog
   /** Sent first: JSON. */

@@ -27,7 +27,9 @@ export type RequestOptions = {
   /** Name of the group. Required when the agent serves several groups. */
   readonly group?: string | null
   readonly signal?: AbortSignal
-  /** Replaces the global `fetch`. */
+  /** The agent's read token, if it demands one. */
+  readonly token?: string | null
+  /** Replaces the global `fetch`, for example to trust another certificate authority. */
   readonly fetch?: Fetch
 }
 
@@ -59,6 +61,9 @@ export async function sendRequest(
     if (typeof options.group === 'string') url.searchParams.set('group', options.group)
     response = await (options.fetch ?? fetch)(url, {
       ...init,
+      ...(typeof options.token === 'string'
+        ? { headers: { authorization: `Bearer ${options.token}`, ...init.headers } }
+        : {}),
       redirect: 'error',
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     })

@@ -8,8 +8,9 @@ import { parseAddress } from './address.ts'
 import { checked } from './checked.ts'
 import { isInStore, NEEDS_STORE, TWO_ROLES } from './fields.ts'
 import { type FileConfig, readConfigFile } from './file.ts'
+import { type HttpTls, readHttpSecurity } from './http-security.ts'
 import type { JoinOptions } from './join-options.ts'
-import { type KeyFile, readAdminToken, readKeyFile } from './keys.ts'
+import { type KeyFile, readKeyFile, readTokenFile } from './keys.ts'
 import { chosenGroups, type Layered, layered, placeIn, type Sources } from './layers.ts'
 import { peerListProblems } from './peer-list.ts'
 import {
@@ -47,6 +48,9 @@ export type Config = {
   readonly from: { readonly [field: string]: string }
   readonly groups: readonly GroupConfig[]
   readonly adminToken: string | null
+  readonly readToken: string | null
+  /** Null: HTTP without TLS. */
+  readonly tls: HttpTls | null
   readonly warnings: readonly Warning[]
 }
 
@@ -97,13 +101,16 @@ export function configFrom(sources: Sources): Config {
     return { node, join, from: merged.from }
   })
   problems.push(...clashes(ready))
-  const admin = readAdminToken(process?.adminTokenFile)
+  const admin = readTokenFile(process?.adminTokenFile)
   if (admin.problem !== null)
     problems.push({
       field: 'adminTokenFile',
       place: placeIn(whole.from, 'adminTokenFile'),
       message: admin.problem,
     })
+  const security = readHttpSecurity(process ?? {})
+  for (const { field, message } of security.problems)
+    problems.push({ field, place: placeIn(whole.from, field), message })
   refuse(problems)
   const checkedProcess = process as ProcessConfig
   return {
@@ -111,10 +118,12 @@ export function configFrom(sources: Sources): Config {
     from: whole.from,
     groups: ready,
     adminToken: admin.token,
+    readToken: security.readToken,
+    tls: security.tls,
     warnings: warningsAbout(
       ready.flatMap(({ node }) => ('store' in node ? [] : [node])),
       checkedProcess,
-      [...keys.values(), admin],
+      [...keys.values(), admin, ...security.secrets],
     ),
   }
 }

@@ -6,12 +6,16 @@ import { effectiveJson, effectiveText } from './effective.ts'
 const group = (node: object, from: { readonly [field: string]: string } = {}): GroupConfig =>
   ({ node, join: {}, from }) as unknown as GroupConfig
 
+const DEFAULTED = { httpNames: 'default', logLevel: 'default', logFormat: 'default' }
+
 function config(...groups: readonly GroupConfig[]): Config {
   return {
-    process: { http: '127.0.0.1:7480', httpNames: [], traceSteps: 0 },
-    from: { http: '--http', httpNames: 'default', traceSteps: 'c.yaml:2:1' },
+    process: { http: '127.0.0.1:7480', httpNames: [], logLevel: 'info', logFormat: 'json', traceSteps: 0 },
+    from: { http: '--http', ...DEFAULTED, traceSteps: 'c.yaml:2:1' },
     groups,
     adminToken: 'the secret token',
+    readToken: 'the secret token',
+    tls: null,
     warnings: [{ field: 'data', message: 'is missing' }],
   }
 }
@@ -24,13 +28,15 @@ describe('the effective configuration as text', () => {
       'id: a  # CONCLAVE_ID',
       'http: 127.0.0.1:7480  # --http',
       'httpNames: []  # default',
+      'logLevel: info  # default',
+      'logFormat: json  # default',
       'traceSteps: 0  # c.yaml:2:1',
     ])
   })
 
   it('lists several groups below the fields of the process', () => {
     const text = effectiveText(config(group({ group: 'x', id: 'a' }), group({ group: 'y', mode: 'local' })))
-    expect(text.split('\n').slice(3)).toEqual([
+    expect(text.split('\n').slice(5)).toEqual([
       'groups:',
       '  - group: x  # ',
       '    id: a  # ',
@@ -119,9 +125,11 @@ it('has origins and warnings as JSON', () => {
   expect(effectiveJson(config(one))).toEqual({
     http: '127.0.0.1:7480',
     httpNames: [],
+    logLevel: 'info',
+    logFormat: 'json',
     traceSteps: 0,
     groups: [{ group: 'g' }],
-    from: { http: '--http', httpNames: 'default', traceSteps: 'c.yaml:2:1', groups: [{ group: '--group' }] },
+    from: { http: '--http', ...DEFAULTED, traceSteps: 'c.yaml:2:1', groups: [{ group: '--group' }] },
     warnings: [{ field: 'data', message: 'is missing' }],
   })
 })

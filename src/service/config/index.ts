@@ -1,6 +1,7 @@
 export { flagOf, variableOf } from './checked.ts'
 export * from './config.ts'
 export { effectiveJson, effectiveText } from './effective.ts'
+export type { HttpTls } from './http-security.ts'
 export type { GivenValue } from './layers.ts'
 export { referenceText } from './reference.ts'
-export { publishedSchema } from './schema.ts'
+export { LOG_LEVELS, type LogLevel, publishedSchema } from './schema.ts'

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readAdminToken, readKeyFile } from './keys.ts'
+import { readKeyFile, readTokenFile } from './keys.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-keys-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -60,12 +60,12 @@ it.each([
   [0o604, 'everyone'],
 ])('a file with mode %o can be read by its %s', (mode, openTo) => {
   const file = fileWith(`mode-${mode}`, 'x'.repeat(20), mode)
-  expect([readKeyFile(file).openTo, readAdminToken(file).openTo]).toEqual([openTo, openTo])
+  expect([readKeyFile(file).openTo, readTokenFile(file).openTo]).toEqual([openTo, openTo])
 })
 
-describe('readAdminToken', () => {
+describe('readTokenFile', () => {
   it('has no token without a file', () => {
-    expect(readAdminToken(undefined)).toEqual({ file: null, openTo: 'owner', token: null, problem: null })
+    expect(readTokenFile(undefined)).toEqual({ file: null, openTo: 'owner', token: null, problem: null })
   })
 
   it.each([
@@ -74,7 +74,7 @@ describe('readAdminToken', () => {
     ['  with spaces inside \r\n', 'with spaces inside'],
     ['~!@#$%^&*()_+{}|:"<>', '~!@#$%^&*()_+{}|:"<>'],
   ])('reads %j without what surrounds it', (content, token) => {
-    expect(readAdminToken(fileWith('token', content))).toMatchObject({ token, problem: null })
+    expect(readTokenFile(fileWith('token', content))).toMatchObject({ token, problem: null })
   })
 
   it.each([
@@ -85,12 +85,12 @@ describe('readAdminToken', () => {
     ['0123456789\tabcdef', 'has characters that no HTTP header can carry'],
   ])('refuses %j', (content, problem) => {
     const file = fileWith('bad-token', content)
-    expect(readAdminToken(file).problem).toBe(`${file} ${problem}: ${TOKEN_ADVICE(file)}`)
+    expect(readTokenFile(file).problem).toBe(`${file} ${problem}: ${TOKEN_ADVICE(file)}`)
   })
 
   it('says how to make a missing one', () => {
     const file = join(folder, 'no-token')
-    expect(readAdminToken(file)).toEqual({
+    expect(readTokenFile(file)).toEqual({
       file,
       openTo: 'owner',
       token: null,

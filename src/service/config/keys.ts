@@ -7,6 +7,8 @@ export type SecretFile = {
   readonly problem: string | null
   /** Other users that may read it. */
   readonly openTo: 'owner' | 'group' | 'everyone'
+  /** The field that names it, if that is not `keyFile` or `adminTokenFile`. */
+  readonly field?: string
 }
 
 export type KeyFile = SecretFile & { readonly key: Uint8Array }
@@ -28,8 +30,8 @@ export function readKeyFile(file: string): KeyFile {
   return { file, openTo, key: bytes, problem }
 }
 
-/** Without the end of the line, which editors add. */
-export function readAdminToken(file: string | undefined): AdminToken {
+/** A token for HTTP requests, without the end of the line, which editors add. */
+export function readTokenFile(file: string | undefined): AdminToken {
   if (file === undefined) return { file: null, openTo: 'owner', token: null, problem: null }
   const make = `make one with "(umask 077; head -c 24 /dev/urandom | base64 > ${file})"`
   const read = secretIn(file)
@@ -42,6 +44,13 @@ export function readAdminToken(file: string | undefined): AdminToken {
         ? `${file} has characters that no HTTP header can carry: ${make}`
         : null
   return { file, openTo: read.openTo, token, problem }
+}
+
+/** The bytes of a file, with the reason why it cannot be read. */
+export function readSecret(file: string): SecretFile & { readonly bytes: Buffer } {
+  const read = secretIn(file)
+  if (read.bytes === null) return { file, openTo: 'owner', problem: read.why, bytes: Buffer.alloc(0) }
+  return { file, openTo: read.openTo, problem: null, bytes: read.bytes }
 }
 
 type Read =

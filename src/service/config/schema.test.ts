@@ -128,17 +128,25 @@ describe('a node in a store', () => {
     )
     const { profile, options, group, id } = NODE
     const peers = { ...DEFAULTS, group, id, profile, options, listen: 'h:1', keyFile: '/k' }
-    const { http, httpNames, traceSteps, ...node } = peers
-    expect([http, httpNames, traceSteps]).toEqual(['127.0.0.1:7480', [], 4096])
+    const { http, httpNames, logLevel, logFormat, traceSteps, ...node } = peers
+    expect([http, httpNames, logLevel, logFormat, traceSteps]).toEqual([
+      '127.0.0.1:7480',
+      [],
+      'info',
+      'json',
+      4096,
+    ])
     expect(problems(nodeSchema, node)).toEqual([])
     expect(problems(nodeSchema, { ...node, protocol: 'epochs' })[0]).toContain('protocol: "epochs"')
   })
 })
 
-it('requires every field of a process but the admin token', () => {
+it('requires every field of a process but files and URLs', () => {
   expect(problems(processSchema, {}).map((line) => line.slice(0, line.indexOf(':')))).toEqual([
     'http',
     'httpNames',
+    'logLevel',
+    'logFormat',
     'traceSteps',
   ])
 })
@@ -158,7 +166,19 @@ it('leaves the node itself out of its peers', () => {
 })
 
 it('knows the fields of nodes and processes, and their defaults, in the published schema', () => {
-  expect(PROCESS_FIELDS).toEqual(['http', 'httpNames', 'adminTokenFile', 'traceSteps'])
+  expect(PROCESS_FIELDS).toEqual([
+    'http',
+    'httpNames',
+    'adminTokenFile',
+    'readTokenFile',
+    'httpCert',
+    'httpKey',
+    'httpClientCa',
+    'logLevel',
+    'logFormat',
+    'otlp',
+    'traceSteps',
+  ])
   const published = publishedSchema() as {
     title: string
     required?: unknown

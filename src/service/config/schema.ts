@@ -12,6 +12,10 @@ import { address, nodeFields, path, protocolName, storeNodeId, traceSteps } from
 /** A DNS name without scheme, port or wildcard. */
 const HOST_NAME = /^[a-zA-Z0-9_](?:[a-zA-Z0-9_.-]{0,252}[a-zA-Z0-9_])?$/
 
+/** From the most severe to the least. */
+export const LOG_LEVELS = ['error', 'warning', 'info'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
 const processFields = {
   http: address.describe('the HTTP address of the agent; use loopback unless the network is trusted'),
   httpNames: z
@@ -27,6 +31,25 @@ const processFields = {
   adminTokenFile: path.describe(
     'the file of the admin token, which allows administrative requests; without it they are disabled',
   ),
+  readTokenFile: path.describe(
+    'the file of the read token; with it, reading the state needs this token or the admin token. `/healthz`, `/readyz`, `/leader` and the files of the page need none',
+  ),
+  httpCert: path.describe('the file of the certificate for HTTPS, in PEM format, with its chain'),
+  httpKey: path.describe('the file of the private key of the certificate, in PEM format'),
+  httpClientCa: path.describe(
+    'the file of a certificate authority, in PEM format; with it, clients must present a certificate that it signed',
+  ),
+  logLevel: z
+    .enum(LOG_LEVELS)
+    .describe('error: alarms and failures; warning: also warnings; info: also events'),
+  logFormat: z
+    .enum(['json', 'text'])
+    .describe('json: one JSON object per line; text: one readable line per event'),
+  otlp: z
+    .url({ protocol: /^https?$/ })
+    .describe(
+      'URL of an OpenTelemetry collector that accepts OTLP over HTTP, such as http://127.0.0.1:4318; metrics are sent to /v1/metrics, terms as traces to /v1/traces',
+    ),
   traceSteps: traceSteps.describe('how many of its last steps a node keeps in its black box; 0: none'),
 }
 
@@ -44,6 +67,8 @@ export const DEFAULTS = {
   options: {},
   http: '127.0.0.1:7480',
   httpNames: [],
+  logLevel: 'info',
+  logFormat: 'json',
   traceSteps: 4096,
 } as const
 
@@ -92,6 +117,11 @@ export const storeNodeSchema = z.strictObject({
 export const processSchema = z.strictObject({
   ...processFields,
   adminTokenFile: processFields.adminTokenFile.optional(),
+  readTokenFile: processFields.readTokenFile.optional(),
+  httpCert: processFields.httpCert.optional(),
+  httpKey: processFields.httpKey.optional(),
+  httpClientCa: processFields.httpClientCa.optional(),
+  otlp: processFields.otlp.optional(),
 })
 
 export type NodeConfig = z.infer<typeof nodeSchema>

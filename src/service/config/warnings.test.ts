@@ -20,7 +20,13 @@ const NODE: NodeConfig = {
   witness: DEFAULTS.witness,
   options: {},
 }
-const PROCESS: ProcessConfig = { http: '127.0.0.1:7480', httpNames: [], traceSteps: 4096 }
+const PROCESS: ProcessConfig = {
+  http: '127.0.0.1:7480',
+  httpNames: [],
+  traceSteps: 4096,
+  logLevel: 'info',
+  logFormat: 'json',
+}
 
 const about = (
   node: Partial<NodeConfig>,

@@ -15,12 +15,17 @@ export function warningsAbout(
 function aboutSecret({ file, openTo, ...rest }: SecretFile): readonly Warning[] {
   if (file === null || openTo === 'owner') return []
   const message = `${file} can be read by ${openTo === 'group' ? 'its group' : 'everyone'}; anyone who knows it can act as a node or administrator: chmod 600 ${file}`
-  return [{ field: 'key' in rest ? 'keyFile' : 'adminTokenFile', message }]
+  return [{ field: rest.field ?? ('key' in rest ? 'keyFile' : 'adminTokenFile'), message }]
 }
 
-function aboutHttp({ http }: ProcessConfig): readonly Warning[] {
+function aboutHttp({ http, httpCert, httpClientCa, readTokenFile }: ProcessConfig): readonly Warning[] {
   const host = http.slice(0, http.lastIndexOf(':'))
   if (/^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host)) return []
+  if (httpCert !== undefined) {
+    if (httpClientCa !== undefined || readTokenFile !== undefined) return []
+    const readers = `${http} is not loopback; anyone who can reach it can read the state: set readTokenFile or httpClientCa`
+    return [{ field: 'http', message: readers }]
+  }
   const message = `${http} is not loopback; anyone who can reach it can send requests, and there is no TLS (admin tokens are sent in clear)`
   return [{ field: 'http', message }]
 }

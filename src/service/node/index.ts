@@ -34,7 +34,7 @@ export {
 } from './api/errors.ts'
 export { join } from './api/join.ts'
 export type { LossReason } from './api/loss-reason.ts'
-export type { ConclaveNode, LeadOptions } from './api/node.ts'
+export type { ConclaveNode, LeadOptions, StepDownOptions } from './api/node.ts'
 export type {
   GroupStatus,
   IneligibleReason,

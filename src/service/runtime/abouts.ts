@@ -155,6 +155,20 @@ export class Abouts {
     }
   }
 
+  /** Whom a peer hears, as it last told, and how long ago that was. */
+  hearingOf(
+    peer: NodeId,
+    now: Micros,
+  ): { readonly hears: { readonly [id: string]: Hearing }; readonly ageMs: number } | null {
+    const told = this.#told.get(peer)
+    if (told === undefined || told.about.hears === null) return null
+    const hears = told.about.hears.map(([id, heardMsAgo, rttMs]): [string, Hearing] => [
+      String(id),
+      { heardMsAgo, rttMs },
+    ])
+    return { hears: Object.fromEntries(hears), ageMs: (now - told.at) / 1000 }
+  }
+
   /** Whom this process hears. */
   hearing(now: Micros): { readonly [id: string]: Hearing } {
     return Object.fromEntries(

@@ -17,7 +17,7 @@ function directoryWith(lookup: Lookup, family: DirectorySettings['family'] = 4):
     family,
     lookup,
     now: () => now,
-    lookupFailed: ({ host }, problem) => problems.push(`${host}: ${problem}`),
+    lookupFailed: (_id, { host }, problem) => problems.push(`${host}: ${problem}`),
   })
   open.push(made)
   return made

@@ -39,7 +39,7 @@ export type DirectorySettings = {
   readonly family: 4 | 6 | 'both'
   readonly lookup?: Lookup
   readonly now?: () => number
-  lookupFailed(address: Address, problem: string): void
+  lookupFailed(id: NodeId | null, address: Address, problem: string): void
   /** Called periodically, to ask for unknown ids. */
   looked?(): void
 }
@@ -116,6 +116,21 @@ export class Directory {
     return null
   }
 
+  /** The peer at an address, as `showAddress` shows it. */
+  idAt(address: string): NodeId | null {
+    for (const { id, found, address: given } of this.#entries) {
+      if (id !== null && found.some((host) => showAddress({ host, port: given.port }) === address)) return id
+    }
+    return null
+  }
+
+  /** The peers whose ids are known. */
+  named(): readonly { readonly id: NodeId; readonly address: Address; readonly isResolved: boolean }[] {
+    return [...this.#entries].flatMap(({ id, address, current }) =>
+      id === null ? [] : [{ id, address, isResolved: current !== null }],
+    )
+  }
+
   heard(id: NodeId): void {
     const entry = this.#byId.get(id)
     if (entry === undefined) return
@@ -178,7 +193,7 @@ export class Directory {
   #report(entry: Entry, problem: string): void {
     if (entry.problem === problem) return
     entry.problem = problem
-    this.#settings.lookupFailed(entry.address, problem)
+    this.#settings.lookupFailed(entry.id, entry.address, problem)
   }
 
   /** The address in the form that the socket takes; empty if the socket cannot reach it. */

@@ -16,18 +16,20 @@ import {
   peerHosting,
 } from '../../protocols/index.ts'
 import { ABOUT } from './about.ts'
-import { Abouts, type ProcessName } from './abouts.ts'
+import type { Abouts, ProcessName } from './abouts.ts'
 import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
 import type { ElectionEvents } from './election-events.ts'
+import { EndpointObserver } from './endpoint-observer.ts'
 import { incarnationOf, roundTripOf, sessionsIn } from './endpoint-state.ts'
 import { InvalidGroupError } from './errors.ts'
 import type { NetworkFaults } from './fault-injection.ts'
 import { GroupStorage } from './group-storage.ts'
 import { Introductions } from './introductions.ts'
 import { Loop, type LoopRecord } from './loop.ts'
-import { ProcessMeasures } from './process-measures.ts'
+import { OutOfSession } from './out-of-session.ts'
+import type { ProcessMeasures } from './process-measures.ts'
 import type { DroppedDatagrams } from './refusal-log.ts'
 import type { Sealer } from './seal.ts'
 import type { Storage } from './storage.ts'
@@ -46,17 +48,15 @@ export type EndpointSettings = {
 }
 
 export type EndpointHooks = {
-  dropped(refused: DroppedDatagrams): void
-  /** A condition for operators: a name that cannot be resolved, or two processes with the same id. */
-  warning(what: 'peers' | 'conflict' | 'storage', detail: string): void
+  /** `peer`: the node that is configured at the address of the last sender. */
+  dropped(refused: DroppedDatagrams, peer: NodeId | null): void
+  /** A condition for operators: a name that cannot be resolved, two processes with the same id, a one-way link. */
+  warning(what: string, detail: string): void
   /** The endpoint cannot continue, and has stopped. */
   failed(error: Error): void
   /** `before`: the state in which the step was taken; null at the start. */
   record?(record: LoopRecord, before: Plain): void
 }
-
-/** The shortest interval between two answers to datagrams of a peer for an earlier incarnation. */
-const ANSWER_INTERVAL: Micros = 100_000
 
 /** A protocol got a message whose content is impossible. */
 type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonly problem: string }
@@ -74,16 +74,10 @@ export class Endpoint {
   readonly self: NodeId
   readonly #codec: Codec
   readonly #storage: GroupStorage
-  readonly #measures: ProcessMeasures
-  readonly #abouts: Abouts
+  readonly #observer: EndpointObserver
   readonly #clock: HostClock
   readonly #groups = new Map<string, Joined>()
-  readonly #heard = new Map<NodeId, Micros>()
-  /** The last datagram of each peer that was not for this incarnation. */
-  readonly #outOfSession = new Map<
-    NodeId,
-    { readonly by: number; readonly number: number; readonly answeredAt: Micros }
-  >()
+  readonly #outOfSession = new OutOfSession()
   readonly #udp: Udp
   readonly #directory: Directory
   readonly #introductions: Introductions
@@ -94,7 +88,6 @@ export class Endpoint {
     this.self = settings.self
     this.#codec = codec
     this.#clock = settings.clock ?? openHostClock()
-    this.#measures = new ProcessMeasures(this.#clock.now())
     this.#storage = new GroupStorage(settings.storage, {
       warn: (group, detail) => this.#groups.get(group)?.events.warn('storage', detail),
       recovered: () => hooks.warning('storage', 'stable data can be written again'),
@@ -103,20 +96,23 @@ export class Endpoint {
     this.#directory = new Directory({
       family: udp.family,
       ...(settings.lookup === undefined ? {} : { lookup: settings.lookup }),
-      lookupFailed: (address, problem) =>
-        hooks.warning('peers', `${showAddress(address)} cannot be resolved: ${problem}`),
+      lookupFailed: (id, address, problem) =>
+        hooks.warning('peers', `${id ?? 'a peer'} at ${showAddress(address)} cannot be resolved: ${problem}`),
       looked: () => this.#tick(),
     })
     this.#introductions = new Introductions(this.self, this.#directory, {
       send: (to, address, body) => udp.send(to, address, body),
       conflict: (problem) => hooks.warning('conflict', problem),
     })
-    this.#abouts = new Abouts(settings.name ?? { run: '', version: null }, this.#measures, {
+    this.#observer = new EndpointObserver({
+      self: this.self,
+      name: settings.name ?? { run: '', version: null },
+      directory: this.#directory,
+      now: () => this.#clock.now(),
       send: (to, body) => this.#send(to, body),
-      peers: () => [...this.#directory.entries].flatMap(({ id }) => (id === null ? [] : [id])),
+      warn: (what, detail) => hooks.warning(what, detail),
       incarnation: () => sessionsIn(this.#loop.state).incarnation,
       incarnationOf: (peer) => incarnationOf(sessionsIn(this.#loop.state), peer),
-      heardAt: (peer) => this.#heard.get(peer) ?? null,
     })
     const protocol = host({ self: this.self, groups: {} })
     this.#loop = new Loop(protocol, this.#clock, this.#storage, {
@@ -129,7 +125,8 @@ export class Endpoint {
       },
       messageDropped: (from, error) => udp.refuse('unusable', from, error.message),
       excludeGroups: (input, stable) => this.#storage.excludeGroups(input, stable),
-      late: (by, now) => this.#measures.noteLateness(by, now),
+      late: (by, now) => this.#observer.measures.noteLateness(by, now),
+      slept: (by) => this.#observer.noteSleep(by),
       ...(hooks.record === undefined ? {} : { record: hooks.record }),
     })
   }
@@ -147,7 +144,8 @@ export class Endpoint {
       {
         isPeer: (at, port) => endpoint !== null && endpoint.#directory.entryAt(at, port) !== null,
         message: (from, to, body, at) => (endpoint === null ? null : endpoint.#receive(from, to, body, at)),
-        dropped: (refused) => hooks.dropped(refused),
+        dropped: (refused) =>
+          hooks.dropped(refused, endpoint === null ? null : endpoint.#directory.idAt(refused.from)),
       },
     ).catch((error: unknown) => {
       settings.storage.close()
@@ -189,17 +187,17 @@ export class Endpoint {
 
   /** When the last datagram came from each peer, on the clock of this process. */
   get heard(): ReadonlyMap<NodeId, Micros> {
-    return this.#heard
+    return this.#observer.heard
   }
 
   /** What this process measures for all of its groups. */
   get measures(): ProcessMeasures {
-    return this.#measures
+    return this.#observer.measures
   }
 
   /** What this process and its peers tell each other. */
   get abouts(): Abouts {
-    return this.#abouts
+    return this.#observer.abouts
   }
 
   // ---- Peers ----
@@ -216,10 +214,8 @@ export class Endpoint {
   /** Stops exchanging datagrams with a peer. In groups that name it, it stays unreachable. */
   removePeer(id: NodeId): void {
     this.#directory.remove(id)
-    this.#heard.delete(id)
-    this.#measures.forget(id)
-    this.#abouts.forget(id)
-    this.#outOfSession.delete(id)
+    this.#observer.forget(id)
+    this.#outOfSession.forget(id)
   }
 
   /** The configured address of a peer. */
@@ -335,6 +331,17 @@ export class Endpoint {
     return insightFor(this.self, spec, stateInBundle(this.#loop.state, name), this.#clock.now()).voters
   }
 
+  /** Why the leader of the group cannot hand over to a node; null if it can. */
+  handOverProblem(name: string, to: NodeId): string | null {
+    const { protocol, nodes, options } = this.#joined(name).spec
+    const { handOverProblem } = peerHosting(protocol)
+    if (handOverProblem === undefined) return `under ${protocol} the next leader cannot be chosen`
+    const identity = { self: this.self, nodes }
+    return this.#loop.inspect((state, now) =>
+      handOverProblem(identity, options, stateInBundle(state, name), to, now),
+    )
+  }
+
   insight(name: string): Insight {
     const { spec } = this.#joined(name)
     return this.#loop.inspect((state, now) => insightFor(this.self, spec, stateInBundle(state, name), now))
@@ -351,7 +358,7 @@ export class Endpoint {
     this.#directory.close()
     await this.#udp.close()
     this.#storage.close()
-    this.#measures.close()
+    this.#observer.close()
     this.#clock.close()
   }
 
@@ -367,9 +374,7 @@ export class Endpoint {
   /** About twice a second. */
   #tick(): void {
     this.#introductions.ask()
-    const now = this.#clock.now()
-    this.#measures.tick(now)
-    this.#abouts.tick(now)
+    this.#observer.tick()
   }
 
   #send(to: NodeId, body: Parameters<Udp['send']>[2]): void {
@@ -380,43 +385,32 @@ export class Endpoint {
 
   #receive(from: NodeId, to: NodeId, body: Parameters<Udp['send']>[2], at: Address): DropReason | null {
     if (this.#introductions.handle(from, to, body, at)) return null
-    if (to !== this.self || this.#directory.entryOf(from) === null) return 'unknown sender'
-    if (body.kind === ABOUT) return this.#abouts.receive(from, body, this.#clock.now())
+    const entry = this.#directory.entryOf(from)
+    if (to !== this.self || entry === null) {
+      if (from === this.self && to === this.self) this.#observer.noteOwnId(at)
+      return 'unknown sender'
+    }
+    this.#observer.noteSender(entry, at, this.#clock.now())
+    if (body.kind === ABOUT) return this.#observer.abouts.receive(from, body, this.#clock.now())
     if (body.kind !== 'datagram') return 'unreadable'
     const datagram = body as unknown as Datagram
     const sessions = sessionsIn(this.#loop.state)
     // The session would ignore it, but in a flood each step would cost time, and displace other steps from the black
     // box.
     if (isStale(sessions, from, datagram)) return 'heard before'
-    if (datagram.for !== sessions.incarnation) return this.#receiveOutOfSession(from, datagram, body)
+    if (datagram.for !== sessions.incarnation) {
+      const { drop, isAnswered } = this.#outOfSession.receive(from, datagram, this.#clock.now())
+      if (isAnswered) this.#loop.message(from, body)
+      return drop
+    }
     const now = this.#clock.now()
     const trip = roundTripOf(sessions, datagram, now)
-    this.#heard.set(from, now)
+    this.#observer.heard.set(from, now)
     this.#directory.heard(from)
     this.#loop.message(from, body)
     // Afterwards, so that it is known whether this process was late itself.
-    if (trip !== null) this.#measures.noteRoundTrip(from, trip, now)
+    if (trip !== null) this.#observer.measures.noteRoundTrip(from, trip, now)
     return null
-  }
-
-  /**
-   * A datagram for an earlier incarnation of this process, or for none yet (0). Its sender may have just started, or
-   * may not know of a restart here: then it must be answered. But it may also be a replayed recording, which does not
-   * show that its sender is alive. The numbers of a sender grow, so a datagram with an old number is a replay.
-   */
-  #receiveOutOfSession(
-    from: NodeId,
-    { by, for: meant, number }: Datagram,
-    body: Parameters<Udp['send']>[2],
-  ): DropReason | null {
-    const now = this.#clock.now()
-    const last = this.#outOfSession.get(from)
-    if (last !== undefined && (by < last.by || (by === last.by && number <= last.number)))
-      return 'heard before'
-    const isAnswered = meant === 0 || last === undefined || now - last.answeredAt >= ANSWER_INTERVAL
-    this.#outOfSession.set(from, { by, number, answeredAt: isAnswered ? now : last.answeredAt })
-    if (isAnswered) this.#loop.message(from, body)
-    return meant === 0 ? null : 'earlier incarnation'
   }
 
   #handleOutput({ group, ...event }: Output): void {

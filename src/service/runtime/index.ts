@@ -7,12 +7,18 @@ export * from './clock.ts'
 export * from './codec.ts'
 export * from './directory.ts'
 export * from './divided-storage.ts'
+export * from './drop-warnings.ts'
 export type { ElectionEvents, NodeView } from './election-events.ts'
 export * from './endpoint.ts'
 export * from './errors.ts'
 export * from './explain.ts'
 export type { LinkFault, NetworkFaults } from './fault-injection.ts'
 export * from './group-monitor.ts'
+export {
+  ANSWER as INTRODUCTION,
+  ANY_NODE,
+  ASK as INTRODUCTION_REQUEST,
+} from './introductions.ts'
 export * from './lock.ts'
 export * from './loop.ts'
 export * from './measured.ts'

@@ -6,8 +6,8 @@ import { randomInt } from 'node:crypto'
 import type { Message, NodeId } from '../../core/index.ts'
 import { type Address, type Directory, type Entry, showAddress } from './directory.ts'
 
-const ASK = 'WhoAreYou'
-const ANSWER = 'IAm'
+export const ASK = 'WhoAreYou'
+export const ANSWER = 'IAm'
 /** Addressed to any node. */
 export const ANY_NODE = ''
 const ANSWER_INTERVAL_MS = 100

@@ -24,7 +24,7 @@ import {
   receiptOf,
 } from '../../links/index.ts'
 import { peerHosting } from '../../protocols/index.ts'
-import type { Beacon, LocalLeaderMessage } from '../../protocols/local-leader/messages.ts'
+import type { Beacon, LocalLeaderMessage, Release } from '../../protocols/local-leader/messages.ts'
 import type { Configuration } from '../../protocols/local-leader/voters.ts'
 import { Codec, type Envelope, groupDigest } from './codec.ts'
 import { sealer } from './seal.ts'
@@ -177,6 +177,11 @@ function sessionRecord({ echo, awake, ...session }: Datagram): object {
   return { ...session, echo, awake, flags: (echo === null ? 0 : 1) + (awake === null ? 0 : 2) }
 }
 
+/** The bits of a Release. */
+function releaseRecord({ request, yields, to }: Release): object {
+  return { request, flags: (yields ? 1 : 0) + (to === undefined ? 0 : 2), to }
+}
+
 const configRecord = ({ id: [epoch, counter], sets }: Configuration): object => ({ epoch, counter, sets })
 
 function partByThePage({ group, config, body }: Part): number[] {
@@ -185,6 +190,7 @@ function partByThePage({ group, config, body }: Part): number[] {
   const follows = parts.flatMap((part) => {
     if (part === 'text') return written(part, canonical(body))
     if (part === 'Beacon') return written(part, beaconRecord(message.beacon))
+    if (message.kind === 'Release') return written(part, releaseRecord(message))
     return written(part, 'config' in message ? { ...message, config: configRecord(message.config) } : message)
   })
   const head = { group: groupDigest(group), config, kind: byte, length: follows.length }

@@ -1,6 +1,6 @@
 /** The election backend of the testkit: runs the real protocol in a simulated world. */
-import type { Command, Micros, NodeId, Output } from '../../core/index.ts'
-import { type GroupSpec, insightFor } from '../../protocols/index.ts'
+import type { Command, Micros, NodeId, Output, Plain } from '../../core/index.ts'
+import { type GroupSpec, insightFor, peerHosting } from '../../protocols/index.ts'
 import type { World } from '../../workbench/sim/index.ts'
 import {
   type CoreStatus,
@@ -115,10 +115,19 @@ export class SimulatedElection implements ElectionBackend {
     return this.#refusal
   }
 
-  async stepDown(token: number | null): Promise<void> {
+  async handOverProblem(to: NodeId): Promise<string | null> {
+    const { protocol, nodes, options } = this.#spec
+    const { handOverProblem } = peerHosting(protocol)
+    if (handOverProblem === undefined) return `under ${protocol} the next leader cannot be chosen`
+    return this.#world.inspect(this.#id, (state, now) =>
+      handOverProblem({ self: this.#id, nodes }, options, upperOf(state), to, now),
+    )
+  }
+
+  async stepDown(token: number | null, to?: NodeId): Promise<void> {
     const nodeView = this.#nodeView()
     if (nodeView?.view.role === 'leader' && nodeView.view.token === token)
-      await this.command({ do: 'stepDown' })
+      await this.command({ do: 'stepDown', ...(to === undefined ? {} : { to }) })
   }
 
   /** The world injects faults itself. */
@@ -148,6 +157,12 @@ export class SimulatedElection implements ElectionBackend {
   #nodeView() {
     return this.#isUp ? this.#world.status(this.#id) : null
   }
+}
+
+/** The protocol's own state, without the layer below it. */
+function upperOf(state: Plain): Plain {
+  const either = state as { readonly upper?: Plain } | null
+  return either?.upper ?? state
 }
 
 const NO_LEADER = {

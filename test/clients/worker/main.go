@@ -75,7 +75,7 @@ func stepDown(ctx context.Context, client *conclave.Client, to string) error {
 	if err != nil {
 		return err
 	}
-	say(fields{"id": done.ID, "token": done.Token})
+	say(fields{"id": done.ID, "token": done.Token, "to": done.To})
 	return nil
 }
 
@@ -97,7 +97,10 @@ func main() {
 	flags.StringVar(&options.Agent, "agent", "", "")
 	flags.StringVar(&options.Group, "group", "", "")
 	flags.StringVar(&options.AdminToken, "admin-token", "", "")
+	flags.StringVar(&options.ReadToken, "read-token", "", "")
 	flags.StringVar(&options.CAFile, "ca-file", "", "")
+	flags.StringVar(&options.CertFile, "cert-file", "", "")
+	flags.StringVar(&options.KeyFile, "key-file", "", "")
 	to := flags.String("to", "", "")
 	stubborn := flags.Bool("stubborn", false, "")
 	_ = flags.Parse(os.Args[2:])

@@ -10,14 +10,18 @@ export const proposed = signal<Action | null>(null)
 /** Whether the dialog for a partition is open. */
 export const isPartitioning = signal(false)
 
-export async function perform(action: Action): Promise<string | null> {
+/** `entered`: an admin token that was typed for this action; kept if it is right. */
+export async function perform(action: Action, entered: string | null = null): Promise<string | null> {
+  const known = token.value
   try {
+    if (entered !== null) token.value = entered
     if (!isAdmin(action)) await performLocally(action)
     else if (action.what === 'step-down') await stepDown(action.to)
     else await downloadBlackBox()
     refresh()
     return null
   } catch (error) {
+    if (entered !== null) token.value = known
     if (error instanceof AgentError && error.status === 401)
       return 'the admin token is missing, wrong or expired: enter the token of this agent'
     return (error as Error).message
@@ -36,16 +40,21 @@ async function performLocally(action: LocalAction): Promise<void> {
     throw new Error('conclave up does not answer: it has ended')
   })
   if (!response.ok) throw await errorOf(response)
-  note(`${action.what}${'id' in action ? ` ${action.id}` : ''}: done`)
+  note(`${describeDone(action)}: done`)
   await readSupervisor(known.url)
+}
+
+function describeDone(action: LocalAction): string {
+  if ('id' in action) return `${action.what} ${action.id}`
+  return action.what === 'yield' ? 'step-down' : action.what
 }
 
 /** The supervisor also answers while the agent that served this page is down. */
 async function readSupervisor(url: string): Promise<void> {
   const response = await fetch(new URL('/v1/local', url), { cache: 'no-store' }).catch(() => null)
   if (response?.ok !== true) return
-  const told = parseLocal(await response.json().catch(() => null))
-  if (told !== null) local.value = told
+  const state = parseLocal(await response.json().catch(() => null))
+  if (state !== null) local.value = state
 }
 
 async function stepDown(to: string | null): Promise<void> {

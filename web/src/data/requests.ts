@@ -1,7 +1,7 @@
 /** Requests to the agent that served the page, and the words for what goes wrong with them. */
 import { fieldsOf, parseJson, textOf } from './read.ts'
 
-/** An answer that is not the one that was asked for. The message is shown as it is. */
+/** A refusal, or no answer at all. The page shows the message as it is. */
 export class AgentError extends Error {
   /** Null: no agent answered. */
   readonly status: number | null

@@ -146,13 +146,13 @@ export function selectGroup(name: string): void {
   startFeed()
 }
 
-/** Which groups the agent serves. An agent of an older version does not say; then it serves the one that it shows. */
+/** Which groups the agent serves. An agent of an older version does not say. */
 async function readGroups(): Promise<void> {
   try {
-    const { groups: told } = (await getJson('/v1/groups', { ...context(), group: null })) as {
+    const { groups: names } = (await getJson('/v1/groups', { ...context(), group: null })) as {
       readonly groups?: unknown
     }
-    groups.value = idsOf(told)
+    groups.value = idsOf(names)
     const [first] = groups.value
     if (group.value === null && first !== undefined && groups.value.length > 1) selectGroup(first)
   } catch {
@@ -163,13 +163,13 @@ async function readGroups(): Promise<void> {
 /** The level of each other group, for its tab. */
 async function readOtherLevels(): Promise<void> {
   const others = groups.value.filter((name) => name !== status.value?.group)
-  const told = await Promise.all(
+  const answers = await Promise.all(
     others.map(async (name) => {
       const answer = await getJson('/v1/status', { ...context(), group: name }).catch(() => null)
       return [name, textOf((answer as { level?: unknown } | null)?.level)] as const
     }),
   )
-  const known = told.filter(([, level]) => level !== null)
+  const known = answers.filter(([, level]) => level !== null)
   if (known.length > 0)
     levels.value = { ...levels.value, ...(Object.fromEntries(known) as Record<string, Level>) }
 }

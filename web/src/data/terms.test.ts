@@ -26,9 +26,9 @@ describe('the history', () => {
   })
 
   it('of the same run replaces what the page knew', () => {
-    const told = [term(1, 1, { until: '2030-01-01T00:02:00Z' }), term(2, 2)]
-    expect(mergeHistory([term(1, 1)], told)).toEqual(told)
-    expect(mergeHistory(told, [])).toEqual(told)
+    const fresh = [term(1, 1, { until: '2030-01-01T00:02:00Z' }), term(2, 2)]
+    expect(mergeHistory([term(1, 1)], fresh)).toEqual(fresh)
+    expect(mergeHistory(fresh, [])).toEqual(fresh)
   })
 
   it('replaces an entry that was refined, and adds a new one', () => {

@@ -11,6 +11,7 @@ export function ActionDialog() {
   const dialog = useRef<HTMLDialogElement>(null)
   const [problem, setProblem] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
+  const entered = useRef<HTMLInputElement>(null)
   const action = proposed.value
   useEffect(() => {
     setProblem(null)
@@ -24,7 +25,8 @@ export function ActionDialog() {
     event.preventDefault()
     if (action === null || isBusy) return
     setBusy(true)
-    const why = await perform(action)
+    const typed = entered.current?.value.trim() ?? ''
+    const why = await perform(action, typed === '' ? null : typed)
     setBusy(false)
     if (why === null) close()
     else setProblem(why)
@@ -34,7 +36,12 @@ export function ActionDialog() {
       {action === null ? null : (
         <form onSubmit={(event) => void submit(event)}>
           <ActionText />
-          {isAdmin(action) && token.value === null ? <TokenField /> : null}
+          {isAdmin(action) && (token.value === null || problem !== null) ? (
+            <label>
+              Admin token
+              <input ref={entered} type="password" autocomplete="off" spellcheck={false} />
+            </label>
+          ) : null}
           {problem === null ? null : (
             <p class="problem" role="alert">
               Not done: {problem}
@@ -81,22 +88,5 @@ function ActionText() {
         <code>{text.command}</code>
       </pre>
     </>
-  )
-}
-
-/** An agent that only its own machine can reach gives its black box without a token. */
-function TokenField() {
-  return (
-    <label>
-      Admin token
-      <input
-        type="password"
-        autocomplete="off"
-        spellcheck={false}
-        onChange={({ currentTarget }) => {
-          token.value = currentTarget.value.trim() === '' ? null : currentTarget.value.trim()
-        }}
-      />
-    </label>
   )
 }

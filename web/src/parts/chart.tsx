@@ -4,13 +4,13 @@ import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { theme } from '../data/theme.ts'
-import type { ChartView } from '../view/charts.ts'
+import { type ChartView, marksUpTo } from '../view/charts.ts'
 import { formatMs, formatTime } from '../view/format.ts'
 import { useSize } from './hooks.ts'
 
 export type ChartProps = { readonly view: ChartView }
 
-const AXIS_WIDTH = 44
+const AXIS_WIDTH = 50
 const AXIS_HEIGHT = 20
 
 function optionsFor(view: ChartView, width: number, height: number, element: Element): uPlot.Options {
@@ -36,9 +36,15 @@ function optionsFor(view: ChartView, width: number, height: number, element: Ele
         size: AXIS_HEIGHT,
         space: 70,
         grid: { show: false },
-        values: (_plot, times) => times.map((time) => formatTime(time * 1000).slice(0, 5)),
+        values: (_plot, times, _axis, _space, stepSeconds) =>
+          times.map((time) => formatTime(time * 1000).slice(0, stepSeconds < 60 ? 8 : 5)),
       },
-      { ...axis, size: AXIS_WIDTH, space: 22, values: (_plot, values) => values.map((ms) => shortMs(ms)) },
+      {
+        ...axis,
+        size: AXIS_WIDTH,
+        splits: (_plot, _axis, _least, most) => marksUpTo(most),
+        values: (_plot, values) => values.map((ms) => shortMs(ms)),
+      },
     ],
     series: [
       {},

@@ -32,7 +32,7 @@ export function ChartsCard() {
                 )}
               </figcaption>
               {Chart === null || view.newestMs === null ? (
-                <p class="empty">Nothing measured yet.</p>
+                <p class="empty">{view.newestMs === null ? view.whyEmpty : ''}</p>
               ) : (
                 <Chart view={view} />
               )}

@@ -59,6 +59,7 @@ function GroupTabs() {
             <li key={name}>
               <a
                 href={`?group=${encodeURIComponent(name)}`}
+                aria-label={level === undefined ? name : `${name}, ${LEVEL_NAMES[level]}`}
                 aria-current={name === shown ? 'page' : undefined}
                 class={level === undefined ? '' : `level-${level}`}
                 onClick={(event) => {
@@ -68,7 +69,6 @@ function GroupTabs() {
               >
                 {level === undefined ? null : <Glyph name={level} />}
                 {name}
-                {level === undefined ? null : <span class="only-read">, {LEVEL_NAMES[level]}</span>}
               </a>
             </li>
           )

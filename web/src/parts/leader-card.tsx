@@ -1,22 +1,23 @@
-/** Who leads, since when, under which token, and how much of the lease is left. */
+/** The leader, since when it leads, its token, and how much of the lease is left. */
 import { useMemo } from 'preact/hooks'
 import { proposed } from '../data/act.ts'
-import { clockMs, ids, sinceDataMs, statusAtMs } from '../data/store.ts'
+import { clockMs, ids, local, sinceDataMs, statusAtMs } from '../data/store.ts'
 import type { Status } from '../data/types.ts'
 import { DASH, formatMs } from '../view/format.ts'
 import { leaseOf, leaseText, marginTexts } from '../view/lease.ts'
-import { colourOf } from '../view/nodes.ts'
+import { colourOf, handOverFor } from '../view/nodes.ts'
 import { Card } from './card.tsx'
 import { LeaseBar } from './lease-bar.tsx'
 
 export function LeaderCard({ status }: { readonly status: Status }) {
-  const { leader, leaderSince, self } = status
+  const { leader, leaderSince } = status
+  const what = handOverFor(status, local.value)
   const tools =
-    leader !== null && leader.id === self.id ? (
-      <button type="button" class="quiet" onClick={() => (proposed.value = { what: 'step-down', to: null })}>
+    what === null ? undefined : (
+      <button type="button" class="quiet" onClick={() => (proposed.value = { what, to: null })}>
         Step down …
       </button>
-    ) : undefined
+    )
   return (
     <Card name="leader" title="Leader" tools={tools}>
       {leader === null ? (

@@ -1,4 +1,4 @@
-/** Who hears whom, with round-trip times. Links that work in one direction only are marked. */
+/** The links: who hears whom, with round-trip times. Links that work in one direction only are marked. */
 import { useState } from 'preact/hooks'
 import { isPartitioning, proposed } from '../data/act.ts'
 import { local } from '../data/store.ts'
@@ -27,7 +27,7 @@ export function MatrixCard({ status }: { readonly status: Status }) {
     </>
   )
   return (
-    <Card name="matrix" title="Who hears whom" hint="round trip in ms" tools={tools}>
+    <Card name="matrix" title="Links" hint="who hears whom, round trip in ms" tools={tools}>
       {isTable ? (
         <Sentences rows={matrix.rows} />
       ) : (

@@ -3,14 +3,19 @@ import { proposed } from '../data/act.ts'
 import type { Action } from '../view/actions.ts'
 import type { NodeRow } from '../view/nodes.ts'
 
-export type NodeActionsProps = { readonly row: NodeRow; readonly canHandOver: boolean }
+export type NodeActionsProps = { readonly row: NodeRow; readonly handOver: 'step-down' | 'yield' | null }
 
 type Offer = { readonly label: string; readonly action: Action }
 
-function offersFor({ id, local, isLeader, state, role }: NodeRow, canHandOver: boolean): readonly Offer[] {
-  const canFollow = canHandOver && !isLeader && state === 'reachable' && role === 'voter'
+function offersFor(
+  { id, local, isLeader, state, role }: NodeRow,
+  handOver: NodeActionsProps['handOver'],
+): readonly Offer[] {
+  const canFollow = !isLeader && state === 'reachable' && role === 'voter'
   return [
-    ...(canFollow ? [{ label: 'Hand over', action: { what: 'step-down', to: id } as const }] : []),
+    ...(canFollow && handOver !== null
+      ? [{ label: 'Hand over', action: { what: handOver, to: id } as const }]
+      : []),
     ...(local === 'up' ? [{ label: 'Pause', action: { what: 'pause', id } as const }] : []),
     ...(local === 'paused' ? [{ label: 'Resume', action: { what: 'resume', id } as const }] : []),
     ...(local === 'down' ? [{ label: 'Restart', action: { what: 'restart', id } as const }] : []),
@@ -20,10 +25,10 @@ function offersFor({ id, local, isLeader, state, role }: NodeRow, canHandOver: b
   ]
 }
 
-export function NodeActions({ row, canHandOver }: NodeActionsProps) {
+export function NodeActions({ row, handOver }: NodeActionsProps) {
   return (
     <div class="row-actions">
-      {offersFor(row, canHandOver).map(({ label, action }) => (
+      {offersFor(row, handOver).map(({ label, action }) => (
         <button
           type="button"
           class={label === 'Kill' ? 'quiet danger' : 'quiet'}

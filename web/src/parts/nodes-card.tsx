@@ -1,7 +1,7 @@
 /** The nodes of the group, as the agent sees them. */
 import { ids, local } from '../data/store.ts'
 import type { Status } from '../data/types.ts'
-import { colourOf, type NodeRow, nodeRows } from '../view/nodes.ts'
+import { colourOf, handOverFor, type NodeRow, nodeRows } from '../view/nodes.ts'
 import { Card } from './card.tsx'
 import { Glyph } from './glyph.tsx'
 import { NodeActions } from './node-actions.tsx'
@@ -67,7 +67,7 @@ function Row({ row, status }: { readonly row: NodeRow; readonly status: Status }
       <td class="col-address number">{row.address}</td>
       <td class={`col-version number ${row.isOtherVersion ? 'is-other' : ''}`}>{row.version}</td>
       <td class="col-actions">
-        <NodeActions row={row} canHandOver={status.leader !== null && status.leader.id === status.self.id} />
+        <NodeActions row={row} handOver={handOverFor(status, local.value)} />
       </td>
     </tr>
   )

@@ -1,4 +1,4 @@
-/** Who led when, and why there was no leader in between. */
+/** The history of leadership, and why there was no leader in between. */
 import { useState } from 'preact/hooks'
 import { agentNowMs, clockMs, isStale, status, statusAtMs, terms } from '../data/store.ts'
 import { formatMs, formatTime } from '../view/format.ts'

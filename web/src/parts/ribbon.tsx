@@ -16,7 +16,7 @@ const TOP = 6
 const HEIGHT = 34
 const AXIS = 18
 /** A label needs about this many pixels per character. */
-const PX_PER_CHARACTER = 7.5
+const PX_PER_CHARACTER = 8
 
 export function Ribbon({ pieces, range, width, selected, onSelect }: RibbonProps) {
   const gaps = pieces.filter(({ isGap }) => isGap)
@@ -37,7 +37,7 @@ export function Ribbon({ pieces, range, width, selected, onSelect }: RibbonProps
       height={TOP + HEIGHT + AXIS}
       role="img"
       aria-label={label}
-      tabIndex={0}
+      tabindex={0}
       onKeyDown={walk}
     >
       <defs>

@@ -10,6 +10,7 @@ describe('an action', () => {
     [{ what: 'partition', sides: [['n1'], ['n2', 'n3']] }, 'Partition n1 from n2, n3', 'partition n1 n2,n3'],
     [{ what: 'cut', hearer: 'n1', sender: 'n2' }, 'Cut the link from n2 to n1', 'cut n2>n1'],
     [{ what: 'heal' }, 'Heal all links', 'heal'],
+    [{ what: 'yield', to: null }, 'Step n1 down', 'step-down'],
     [
       { what: 'step-down', to: null },
       'Step n1 down',
@@ -39,6 +40,8 @@ describe('an action', () => {
     [{ what: 'partition', sides: [['n1'], ['n2']] }, '/v1/local/partition', { sides: [['n1'], ['n2']] }],
     [{ what: 'cut', hearer: 'n1', sender: 'n2' }, '/v1/local/partition', { cut: [['n1', 'n2']] }],
     [{ what: 'heal' }, '/v1/local/heal', {}],
+    [{ what: 'yield', to: null }, '/v1/local/step-down', {}],
+    [{ what: 'yield', to: 'n2' }, '/v1/local/step-down', { to: 'n2' }],
   ])('%j is a request to the supervisor', (action, path, body) => {
     expect(localRequest(action)).toEqual({ path, body })
     expect(isAdmin(action)).toBe(false)

@@ -5,6 +5,8 @@ export type LocalAction =
   | { readonly what: 'partition'; readonly sides: readonly (readonly string[])[] }
   | { readonly what: 'cut'; readonly hearer: string; readonly sender: string }
   | { readonly what: 'heal' }
+  /** Under `conclave up`, which knows the admin token. */
+  | { readonly what: 'yield'; readonly to: string | null }
 
 export type AdminAction =
   | { readonly what: 'step-down'; readonly to: string | null }
@@ -64,6 +66,11 @@ export function describeAction(action: Action, place: ActionPlace): ActionText {
         where: IN_UP,
         command: 'heal',
       }
+    case 'yield':
+      return {
+        ...describeAdmin({ what: 'step-down', to: action.to }, place),
+        ...(action.to === null ? { where: IN_UP, command: 'step-down' } : {}),
+      }
     case 'step-down':
     case 'black-box':
     default:
@@ -119,6 +126,8 @@ export function localRequest(action: LocalAction): { readonly path: string; read
       return { path: '/v1/local/partition', body: { cut: [[action.hearer, action.sender]] } }
     case 'heal':
       return { path: '/v1/local/heal', body: {} }
+    case 'yield':
+      return { path: '/v1/local/step-down', body: action.to === null ? {} : { to: action.to } }
     case 'kill':
     case 'restart':
     case 'pause':

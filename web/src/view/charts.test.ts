@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { chartsOf } from './charts.ts'
+import { chartsOf, marksUpTo } from './charts.ts'
 import { measured, statusWith } from './fixture.ts'
 
 const sample = (second: number, change: object = {}) => ({
@@ -21,6 +21,15 @@ it('has a series for each chart, with the limits that the values are compared wi
     ['latenessMs', 2, 30],
   ])
   expect(charts[0]).toMatchObject({ times: [10, 15, 20], values: [null, 200, null], arePoints: true })
+})
+
+it.each([
+  [1.15, [0, 1]],
+  [4.9, [0, 2]],
+  [6, [0, 5]],
+  [345, [0, 200]],
+])('marks 0 and a round number up to %d', (most, marks) => {
+  expect(marksUpTo(most)).toEqual(marks)
 })
 
 it('shows nothing where nothing was measured', () => {

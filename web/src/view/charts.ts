@@ -11,10 +11,19 @@ export type ChartView = {
   readonly times: readonly number[]
   readonly values: readonly (number | null)[]
   readonly newestMs: number | null
+  /** Shown instead of an empty chart. */
+  readonly whyEmpty: string
   /** A constant that the values are compared with. */
   readonly limit: { readonly label: string; readonly ms: number } | null
   /** Single events rather than a curve. */
   readonly arePoints: boolean
+}
+
+/** Two marks for a small chart: 0, and the largest round number that fits. */
+export function marksUpTo(most: number): number[] {
+  const power = 10 ** Math.floor(Math.log10(most))
+  const factor = [5, 2, 1].find((each) => each * power <= most) ?? 1
+  return [0, factor * power]
 }
 
 export function chartsOf(samples: readonly Sample[], status: Status | null): readonly ChartView[] {
@@ -35,6 +44,7 @@ export function chartsOf(samples: readonly Sample[], status: Status | null): rea
       times,
       values,
       newestMs,
+      whyEmpty: name === 'renewalMarginMs' ? 'Only the leader measures this.' : 'Nothing measured yet.',
       limit,
       arePoints: name === 'failoverMs',
     }

@@ -42,7 +42,11 @@ describe('who hears whom', () => {
   })
 
   it('marks a link that works in one direction only', () => {
-    const nodes = [node('a', { hears: { c: silent } }), node('b'), node('c', { hears: { a: heard } })]
+    const nodes = [
+      node('a', { hears: { b: heard, c: silent } }),
+      node('b'),
+      node('c', { hears: { a: heard } }),
+    ]
     expect(cellOf(nodes, 'a', 'c')).toMatchObject({ state: 'silent', isOneWay: true })
     expect(cellOf(nodes, 'c', 'a')).toMatchObject({ state: 'heard', isOneWay: true })
     expect(cellOf(nodes, 'c', 'a').text).toBe('c hears a, round trip 0.4 ms. One way only')
@@ -53,6 +57,19 @@ describe('who hears whom', () => {
     expect(cellOf(nodes, 'a', 'c').state).toBe('unknown')
     expect(cellOf(nodes, 'c', 'a').state).toBe('old')
     expect(cellOf(nodes, 'c', 'a').isOneWay).toBe(false)
+  })
+
+  it('judges the row of another node by the time of its report', () => {
+    const row = (x: number, y: number): object => ({
+      hears: { b: { heardMsAgo: x, rttMs: 1 }, c: { heardMsAgo: y, rttMs: 1 } },
+    })
+    const statesOf = (x: number, y: number): readonly string[] => {
+      const nodes = [node('a', row(x, y)), node('b'), node('c')]
+      return [cellOf(nodes, 'a', 'b').state, cellOf(nodes, 'a', 'c').state]
+    }
+    expect(statesOf(4800, 4850)).toEqual(['heard', 'heard'])
+    expect(statesOf(4800, 6300)).toEqual(['heard', 'silent'])
+    expect(statesOf(9000, 9100)).toEqual(['silent', 'silent'])
   })
 
   it('knows the links that conclave up cut', () => {

@@ -1,4 +1,4 @@
-/** Who hears whom: one row per node that listens, one column per node that sends. */
+/** The matrix of who hears whom: one row per node that listens, one column per node that sends. */
 import type { Local, ObservedNode, Status } from '../data/types.ts'
 import { formatAgo, formatMs } from './format.ts'
 
@@ -21,6 +21,8 @@ export type Matrix = { readonly ids: readonly string[]; readonly rows: readonly 
 
 /** Where the protocol has no limit of its own. */
 const DEFAULT_TTL_MS = 3000
+/** Nodes tell their row every 5 s. */
+const MOST_ROW_AGE_MS = 6000
 
 type Heard = { readonly heardMsAgo: number | null; readonly rttMs: number | null } | null
 
@@ -34,7 +36,8 @@ export function matrixOf(status: Status, local: Local | null = null): Matrix {
     const heard = heardBy(hearer, sender, isSelf)
     if (!isSelf && !hearer.reachable) return 'old'
     if (heard === null) return 'unknown'
-    return heard.heardMsAgo !== null && heard.heardMsAgo <= ttlMs ? 'heard' : 'silent'
+    const ageMs = isSelf ? 0 : rowAgeMs(hearer)
+    return heard.heardMsAgo !== null && heard.heardMsAgo - ageMs <= ttlMs ? 'heard' : 'silent'
   }
   const rows = status.nodes.map((hearer) =>
     status.nodes.map((sender): Cell => {
@@ -55,6 +58,12 @@ function heardBy(hearer: ObservedNode, sender: ObservedNode, isSelf: boolean): H
   const row = hearer.hears?.[String(sender.id)] ?? null
   if (!isSelf) return row
   return { heardMsAgo: sender.heardMsAgo, rttMs: sender.rttMs ?? row?.rttMs ?? null }
+}
+
+/** How long ago a node told its row: about when it heard the node that it heard last. */
+function rowAgeMs({ hears }: ObservedNode): number {
+  const heard = Object.values(hears ?? {}).flatMap(({ heardMsAgo }) => heardMsAgo ?? [])
+  return Math.min(MOST_ROW_AGE_MS, ...heard)
 }
 
 const isOpposite = (a: CellState, b: CellState): boolean =>

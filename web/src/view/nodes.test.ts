@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Local } from '../data/types.ts'
 import { measured, statusWith } from './fixture.ts'
-import { colourOf, type NodeRow, nodeRows, toleranceOf } from './nodes.ts'
+import { colourOf, handOverFor, type NodeRow, nodeRows, toleranceOf } from './nodes.ts'
 
 const rowOf = (node: object, local: Local | null = null): NodeRow => {
   const base = { id: 'a', voter: true, leader: false, reachable: true, heardMsAgo: 12, rttMs: 0.5 }
@@ -52,6 +52,14 @@ describe('a row of the nodes table', () => {
     expect(rowOf({ page: 'javascript:alert(1)' }).page).toBeNull()
     expect(rowOf({ id: 'b', page: 'http://10.0.0.2:7480/' }).page).toBeNull()
   })
+})
+
+it('offers to end the term where that is possible', () => {
+  const own = { leader: { id: 'b', token: 1, expiresInMs: 5 } }
+  expect(handOverFor(statusWith(own), null)).toBe('step-down')
+  expect(handOverFor(statusWith(), null)).toBeNull()
+  expect(handOverFor(statusWith(), localWith('up'))).toBe('yield')
+  expect(handOverFor(statusWith({ leader: null }), localWith('up'))).toBeNull()
 })
 
 it('gives each of eight nodes a colour, and none to unknown nodes', () => {

@@ -74,6 +74,16 @@ function stateOf({ leader, reachable }: ObservedNode, local: NodeRow['local']): 
   return reachable ? 'reachable' : 'unreachable'
 }
 
+/**
+ * Which action ends the term: `conclave up` can end the term of any node; otherwise only the agent of the leader itself
+ * can, with its admin token.
+ */
+export function handOverFor({ leader, self }: Status, local: Local | null): 'yield' | 'step-down' | null {
+  if (leader === null) return null
+  if (local !== null) return 'yield'
+  return String(leader.id) === String(self.id) ? 'step-down' : null
+}
+
 /** A colour for each node, by its place among all nodes of the group: one of eight. */
 export function colourOf(ids: readonly string[], id: string | null): number {
   const place = id === null ? -1 : ids.indexOf(id)

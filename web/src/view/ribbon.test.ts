@@ -38,6 +38,14 @@ describe('the leadership ribbon', () => {
     expect([gap?.x, gap?.width]).toEqual([996, 4])
   })
 
+  it('leaves out gaps of no length', () => {
+    const terms = [term(1, 'a', 30, 20), term(2, null, 20, 20), term(3, 'a', 20, null)]
+    expect(ribbonOf(terms, { fromMs: NOW - 40_000, toMs: NOW }, 1000).map(({ leader }) => leader)).toEqual([
+      'a',
+      'a',
+    ])
+  })
+
   it('leaves out what is older than the range', () => {
     const pieces = ribbonOf(TERMS, { fromMs: NOW - 40_000, toMs: NOW }, 1000)
     expect(pieces.map(({ leader, x, width }) => [leader, x, width])).toEqual([['b', 0, 1000]])

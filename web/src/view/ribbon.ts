@@ -42,7 +42,9 @@ export function ribbonOf(
     const start = Date.parse(term.from)
     const untilMs = term.until === null ? null : Date.parse(term.until)
     const end = untilMs ?? toMs
-    if (end < fromMs || start > toMs) return []
+    // An agent that loses its leader for an instant reports a gap of no length.
+    const isNothing = term.leader === null && untilMs !== null && untilMs <= start
+    if (end < fromMs || start > toMs || isNothing) return []
     const left = (Math.max(start, fromMs) - fromMs) * scale
     const right = (Math.min(end, toMs) - fromMs) * scale
     const isGap = term.leader === null

@@ -4,7 +4,9 @@ from ._client import Client
 from ._errors import (
     AdminDisabled,
     AgentUnreachable,
+    CannotHandOver,
     ClaimRefused,
+    CommandRefused,
     ConclaveError,
     GroupRequired,
     InvalidToken,
@@ -24,8 +26,10 @@ from ._watch import Event, Watch
 __all__ = [
     "AdminDisabled",
     "AgentUnreachable",
+    "CannotHandOver",
     "ClaimRefused",
     "Client",
+    "CommandRefused",
     "ConclaveError",
     "Event",
     "GroupRequired",

@@ -8,7 +8,7 @@ from ._errors import LeadStopped, LeaseLost
 from ._http import Endpoint, Requests, checked_agent
 from ._lead import Lead
 from ._term import Term
-from ._types import Id, Leadership, SteppedDown, read_leadership
+from ._types import Leadership, SteppedDown, read_leadership
 from ._watch import Watch
 
 # Longer than the 10 s that an agent waits for the claims of other processes.
@@ -67,7 +67,7 @@ class Client:
         """Events from now on, or since the event with this id. Continues after an interruption."""
         return Watch(self._endpoint, last_event_id, self._timeout)
 
-    def step_down(self, to: Optional[Id] = None) -> SteppedDown:
+    def step_down(self, to: Optional[str] = None) -> SteppedDown:
         """Ends the term of the agent, if given in favour of the node `to`. Raises NotLeader if it does not lead."""
         body: Mapping[str, Any] = Requests(self._endpoint).send(
             "POST",
@@ -77,7 +77,8 @@ class Client:
             is_admin=True,
         )
         with self._endpoint.reading():
-            return SteppedDown(body["group"], body["steppedDown"]["id"], body["steppedDown"]["token"])
+            done = body["steppedDown"]
+            return SteppedDown(body["group"], done["id"], done["token"], body.get("to"))
 
     def lead(
         self,

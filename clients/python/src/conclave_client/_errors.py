@@ -40,6 +40,14 @@ class ClaimRefused(RequestRefused):
     """The claim has expired, the agent is ending its term, or there are too many claims."""
 
 
+class CannotHandOver(RequestRefused):
+    """The node named in the request cannot lead now, such as one that is unreachable."""
+
+
+class CommandRefused(RequestRefused):
+    """The protocol does not allow the request."""
+
+
 class StillLeading(RequestRefused):
     """The agent has not given up its term within 10 s, because a claim holds it."""
 
@@ -66,7 +74,9 @@ class UnknownNode(RequestRefused):
 
 _BY_CODE: Mapping[str, type] = {
     "AdminDisabled": AdminDisabled,
+    "CannotHandOver": CannotHandOver,
     "ClaimRefused": ClaimRefused,
+    "CommandRefused": CommandRefused,
     "GroupRequired": GroupRequired,
     "InvalidAdminToken": InvalidToken,
     "InvalidReadToken": InvalidToken,

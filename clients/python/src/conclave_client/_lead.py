@@ -135,7 +135,7 @@ class Lead:
                 stop_before=stop_before,
                 exit_at_deadline=self._exit_at_deadline,
             )
-        if term.is_held():
+        if term.begin():
             return term
         term.release()
         self._changed.set()

@@ -54,8 +54,14 @@ class Term:
             threading.Thread(target=self._renew, name="conclave-renew", daemon=True),
             threading.Thread(target=self._guard, name="conclave-guard", daemon=True),
         ]
+
+    def begin(self) -> bool:
+        """Starts to renew the claim. False if it has expired: then the work must not begin. `Client.lead` calls it."""
+        if not self.is_held():
+            return False
         for thread in self._threads:
             thread.start()
+        return True
 
     @property
     def reason(self) -> Optional[str]:

@@ -35,6 +35,8 @@ class SteppedDown:
     group: str
     id: Id
     token: Optional[int]
+    to: Optional[Id] = None
+    """The node in whose favour it stepped down, if the request named one."""
 
 
 def read_leadership(body: Mapping[str, Any]) -> Leadership:

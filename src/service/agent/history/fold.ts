@@ -14,7 +14,7 @@ export const MAX_ENTRIES = 500
 const MAX_TEXT = 300
 
 /** How a cause is known. A higher value replaces a lower one. */
-const CERTAINTY = { guessed: 0, probed: 1, reported: 2, supervised: 3 } as const
+const CERTAINTY = { guessed: 0, probed: 1, reported: 2, supervised: 3, observed: 4 } as const
 
 /** How a node reports that a term of its own ended. */
 export type ReportedEnd = {
@@ -79,7 +79,7 @@ export type Entry = {
 export type History = {
   readonly self: Id
   readonly entries: readonly Entry[]
-  /** Number of entries since the start, those that were dropped included. */
+  /** Number of entries since the start, including dropped ones. */
   readonly count: number
 }
 
@@ -172,7 +172,7 @@ function foldLeader(
   // The leader never lost its term: only this node did not hear it.
   const text = `${history.self} did not hear ${leader.id}, which kept its term`
   const cause: Cause = { kind: 'partitioned', node: history.self, text }
-  const certainty = CERTAINTY.supervised
+  const certainty = CERTAINTY.observed
   return replace(
     history,
     [

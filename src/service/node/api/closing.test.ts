@@ -26,6 +26,7 @@ const UNCLOSABLE: ElectionBackend = {
   injectFaults() {},
   announce() {},
   explain: () => null,
+  handOverProblem: async () => null,
   async *trace() {},
   async close() {
     throw new Error('the disk is gone')

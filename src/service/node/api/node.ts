@@ -10,7 +10,6 @@ import { EventEmitter } from 'node:events'
 import { type Command, type NodeId, type Output, present } from '../../../core/index.ts'
 import { parsePeer, peerProblem } from '../../config/address.ts'
 import { MAX_PRIORITY } from '../../config/fields.ts'
-import type { WorkSettings } from '../../config/join-options.ts'
 import type { Announcement, NetworkFaults } from '../../runtime/index.ts'
 import {
   type ElectionBackend,
@@ -21,7 +20,6 @@ import {
   type NodeView,
 } from '../election/election.ts'
 import type { LeaseTiming } from '../election/lease-timing.ts'
-import type { Timers } from '../election/timers.ts'
 import {
   checkFaults,
   checkFunction,
@@ -34,6 +32,8 @@ import { causeOf } from './causes.ts'
 import { AlreadyLeadingError, CommandRefusedError, InvalidArgumentError, NodeClosedError } from './errors.ts'
 import { HealthGate } from './health.ts'
 import { type Loss, lossFrom } from './loss-reason.ts'
+import { mismatchWarning } from './mismatch.ts'
+import type { LeadOptions, NodeSettings, StepDownOptions } from './node-settings.ts'
 import { Notifier, nextTerm, type ObservableNode, observeViews } from './notifier.ts'
 import {
   type GroupStatus,
@@ -47,22 +47,7 @@ import { TermManager } from './term-manager.ts'
 import { RecentWarnings } from './warnings.ts'
 
 export type { SignalOption } from './arguments.ts'
-
-export type LeadOptions = SignalOption & {
-  /** Return after one term. */
-  readonly once?: boolean
-}
-
-export type NodeSettings = {
-  readonly group: string
-  readonly id: NodeId
-  readonly mode: Mode
-  readonly lease: LeaseTiming
-  readonly work: WorkSettings
-  readonly timers: Timers
-  /** Null for nodes that may lead. */
-  readonly role: 'observer' | 'witness' | null
-}
+export type { LeadOptions, NodeSettings, StepDownOptions } from './node-settings.ts'
 
 /** A mismatch is reported once. This many reports are remembered. */
 const MAX_REMEMBERED = 1000
@@ -93,6 +78,8 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   #failure: Error | null = null
   readonly #warned = new Set<string>()
   readonly #warnings = new RecentWarnings()
+  /** Warnings from before `join` returned, when no listener could hear them; null afterwards. */
+  #held: { readonly what: string; readonly detail: string }[] | null = []
   readonly #changes = new Notifier<NodeView>()
   readonly #elections = new Notifier<void>()
 
@@ -135,6 +122,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
         failed: (error) => node.#fail(error),
       })
       node.#health?.start()
+      setImmediate(() => node.#emitHeld())
       return node
     }
   }
@@ -227,11 +215,29 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
    * Ends the current term of this node: the signal of the term is aborted, its work ends, and only then can another node
    * lead. Meanwhile the lease is renewed until `signal` is aborted or `drainMs` have passed; then it expires. Resolves to
    * true if the lease was released or there was none.
+   *
+   * With `to`, that node leads next, if it is still reachable when the work has ended. Throws CommandRefusedError, and the
+   * term goes on, if it cannot: the protocol, the role of that node, or its reachability do not allow it.
    */
-  async stepDown(options?: SignalOption): Promise<boolean> {
+  async stepDown(options?: StepDownOptions): Promise<boolean> {
     const signal = parseSignal(options)
+    const to = options?.to === undefined ? undefined : parseNodeId('to', options.to)
+    if (to !== undefined) await this.#checkHandOver(to)
     const { term } = this.#terms
-    return term === null ? true : this.#terms.drain(term, 'stepped down', signal)
+    if (term === null) return true
+    const loss: Loss =
+      to === undefined
+        ? { reason: 'stepped down', detail: null }
+        : { reason: 'stepped down', detail: `this node handed over to ${to}`, kind: 'handed-over' }
+    return this.#terms.drain(term, loss, signal, to)
+  }
+
+  async #checkHandOver(to: NodeId): Promise<void> {
+    const isLeading = this.#terms.term !== null && this.#terms.term.remaining() > 0
+    const problem = isLeading
+      ? ((await this.#backend?.handOverProblem(to)) ?? null)
+      : 'this node does not lead'
+    if (problem !== null) throw new CommandRefusedError('stepDown', problem)
   }
 
   /** A node with a higher priority is preferred as leader. */
@@ -344,10 +350,8 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     this.#emitLater('revoked', { token, reason, detail, cause: why })
   }
 
-  #mismatch({ peer, field, ours, theirs }: Output): void {
-    const detail =
-      `${JSON.stringify(peer)} is configured differently: ${JSON.stringify(field)} is ` +
-      `${JSON.stringify(theirs)} there and ${JSON.stringify(ours)} here`
+  #mismatch(event: Output): void {
+    const detail = mismatchWarning(event)
     if (this.#warned.has(detail) || this.#warned.size >= MAX_REMEMBERED) return
     this.#warned.add(detail)
     this.#warn('mismatch', detail)
@@ -407,7 +411,18 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
 
   #warn(what: string, detail: string): void {
     this.#warnings.add(what, detail)
+    if (this.#held !== null) {
+      this.#held.push({ what, detail })
+      return
+    }
     this.#emitLater('warning', { what, detail })
+  }
+
+  /** The caller of `join` has its node now, and could add listeners. */
+  #emitHeld(): void {
+    const held = this.#held ?? []
+    this.#held = null
+    for (const warning of held) this.emit('warning', warning)
   }
 
   /** Listeners run after the step that caused the event, so that nothing they do comes between its effects. */

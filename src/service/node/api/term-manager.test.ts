@@ -39,6 +39,7 @@ function lab() {
     injectFaults() {},
     announce() {},
     explain: () => null,
+    handOverProblem: async () => null,
     async *trace() {},
     async close() {},
   }

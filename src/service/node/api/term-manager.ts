@@ -5,7 +5,7 @@
  * as long as the work may take to end, and then it expires.
  */
 
-import type { Micros } from '../../../core/index.ts'
+import type { Micros, NodeId } from '../../../core/index.ts'
 import type { ElectionBackend, Lease } from '../election/election.ts'
 import type { Timers } from '../election/timers.ts'
 import { LeadershipLostError } from './errors.ts'
@@ -38,6 +38,8 @@ export class TermManager {
   #term: CurrentTerm | null = null
   #work: RunningWork | null = null
   #isStuck = false
+  /** The chosen successors of terms that are ending. */
+  readonly #successors = new WeakMap<CurrentTerm, NodeId>()
   #isWanted = false
   /** The candidacy that the backend was given last. */
   #candidacy = { willing: false, lapse: false }
@@ -126,8 +128,17 @@ export class TermManager {
     }
   }
 
-  /** Ends a term, its work first, then releases the lease. Resolves to false when the work has not ended in time. */
-  async drain(term: CurrentTerm, reason: LossReason | Loss, signal?: AbortSignal): Promise<boolean> {
+  /**
+   * Ends a term, its work first, then releases the lease. `to`: the node that shall lead next. Resolves to false when the
+   * work has not ended in time.
+   */
+  async drain(
+    term: CurrentTerm,
+    reason: LossReason | Loss,
+    signal?: AbortSignal,
+    to?: NodeId,
+  ): Promise<boolean> {
+    if (to !== undefined) this.#successors.set(term, to)
     term.end(reason)
     const work = this.#work
     if (work === null || work.term !== term) {
@@ -182,7 +193,7 @@ export class TermManager {
   async #release(term: CurrentTerm): Promise<void> {
     term.end('stepped down')
     await this.updateCandidacy()
-    await this.#settings.backend()?.stepDown(term.token)
+    await this.#settings.backend()?.stepDown(term.token, this.#successors.get(term))
   }
 
   /** Resolves to true if the work ends before the drain timeout, and before the signal is aborted. */

@@ -3,6 +3,14 @@ import type { RecentWarning } from './status.ts'
 
 const MOST_KEPT = 50
 
+/** Warnings about measurements differ only in their numbers. */
+const MEASURED = ['late', 'slow', 'paused']
+
+/** Equal for repetitions of a warning. */
+function keyOf(what: string, detail: string): string {
+  return MEASURED.includes(what) ? what : `${what}: ${detail.replace(/\b\d+ datagrams?\b/, '')}`
+}
+
 export class RecentWarnings {
   readonly #now: () => number
   /** The newest last. */
@@ -12,9 +20,9 @@ export class RecentWarnings {
     this.#now = now
   }
 
-  /** A warning with the same text counts once more. */
+  /** A warning that is repeated counts once more; its newest text is kept. */
   add(what: string, detail: string): void {
-    const key = `${what}: ${detail}`
+    const key = keyOf(what, detail)
     const count = (this.#kept.get(key)?.count ?? 0) + 1
     this.#kept.delete(key)
     this.#kept.set(key, { at: new Date(this.#now()).toISOString(), what, detail, count })

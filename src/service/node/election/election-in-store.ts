@@ -206,6 +206,10 @@ export class ElectionInStore implements LocalElection {
     }
   }
 
+  async handOverProblem(): Promise<string> {
+    return 'in a store the next leader cannot be chosen'
+  }
+
   async stepDown(token: number | null): Promise<void> {
     const view = this.#loop.view()
     if (view.role === 'leader' && view.token === token) this.#loop.command({ do: 'stepDown' })

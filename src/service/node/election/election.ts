@@ -115,8 +115,10 @@ export type ElectionBackend = {
   lease(): Lease
   /** Resolves to null when the protocol accepts the command, otherwise to why it does not. */
   command(command: Command): Promise<string | null>
-  /** Releases the lease, if it still has this token. */
-  stepDown(token: number | null): Promise<void>
+  /** Releases the lease, if it still has this token. `to`: the node that shall lead next. */
+  stepDown(token: number | null, to?: NodeId): Promise<void>
+  /** Why this node cannot hand over to another one; null if it can. */
+  handOverProblem(to: NodeId): Promise<string | null>
   /** Injects faults into the datagrams received from peers. */
   injectFaults(faults: NetworkFaults): void
   /** Why a lease that ends now was not renewed, if that is known. `late`: how late this thread is itself. */

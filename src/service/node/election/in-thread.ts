@@ -180,11 +180,20 @@ class ElectionInThread implements LocalElection {
     return this.#refusal
   }
 
-  async stepDown(token: number | null): Promise<void> {
+  async handOverProblem(to: NodeId): Promise<string | null> {
+    if (this.#isClosed) return 'this node is closed'
+    return this.#endpoint.handOverProblem(this.#settings.group, to)
+  }
+
+  async stepDown(token: number | null, to?: NodeId): Promise<void> {
     if (this.#isClosed) return
     const { group } = this.#settings
     const view = this.#endpoint.view(group)
-    if (view.role === 'leader' && view.token === token) this.#endpoint.command(group, { do: 'stepDown' })
+    if (view.role !== 'leader' || view.token !== token) return
+    this.#refusal = null
+    if (to !== undefined) this.#endpoint.command(group, { do: 'stepDown', to })
+    // If the chosen node has become unreachable meanwhile, any other may lead.
+    if (to === undefined || this.#refusal !== null) this.#endpoint.command(group, { do: 'stepDown' })
   }
 
   injectFaults(faults: NetworkFaults): void {

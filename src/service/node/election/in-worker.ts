@@ -192,8 +192,12 @@ class ElectionInWorker implements ElectionBackend {
     return this.#channel.request({ request: 'command', command })
   }
 
-  async stepDown(token: number | null): Promise<void> {
-    await this.#channel.request({ request: 'stepDown', token })
+  handOverProblem(to: NodeId): Promise<string | null> {
+    return this.#channel.request({ request: 'handOverProblem', to })
+  }
+
+  async stepDown(token: number | null, to?: NodeId): Promise<void> {
+    await this.#channel.request({ request: 'stepDown', token, ...(to === undefined ? {} : { to }) })
   }
 
   injectFaults(faults: NetworkFaults): void {

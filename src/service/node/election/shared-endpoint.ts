@@ -13,6 +13,7 @@ import {
   BlackBox,
   clockName,
   DividedStorage,
+  dropWarning,
   type ElectionEvents,
   Endpoint,
   type HostClock,
@@ -26,6 +27,7 @@ import {
   writeBlackBox,
 } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
+import { DataCheck } from './data-check.ts'
 import { packageVersion } from './version.ts'
 
 type Tenant = {
@@ -33,6 +35,7 @@ type Tenant = {
   /** The group's data directory; null where it has none. */
   readonly data: string | null
   readonly peers: Set<NodeId>
+  readonly dataCheck: DataCheck | null
   /** The state of its group at the last report. */
   mark: unknown
 }
@@ -115,8 +118,7 @@ export class SharedEndpoint {
         },
         {
           // Warnings that concern no group in particular are reported once.
-          dropped: ({ reason, count, from, detail }) =>
-            this.#warn('dropped', `${count} datagrams from ${from} and others (${reason}: ${detail})`),
+          dropped: (refused, peer) => this.#warn(...dropWarning(refused, self, peer)),
           warning: (what, detail) => this.#warn(what, detail),
           failed: (error) => this.#fail(error),
           record: (record, before) => this.#record(record, before),
@@ -242,7 +244,8 @@ export class SharedEndpoint {
   }
 
   #take({ group, data }: NetworkElectionSettings, events: ElectionEvents): void {
-    this.#tenants.set(group, { events, data, peers: new Set(), mark: null })
+    const dataCheck = data === null ? null : new DataCheck(data, (detail) => events.warn('storage', detail))
+    this.#tenants.set(group, { events, data, peers: new Set(), dataCheck, mark: null })
     if (events.stepped !== undefined) this.#watchers += 1
   }
 
@@ -250,6 +253,7 @@ export class SharedEndpoint {
     const tenant = this.#tenants.get(group)
     if (tenant === undefined) return
     this.#tenants.delete(group)
+    tenant.dataCheck?.close()
     if (tenant.events.stepped !== undefined) this.#watchers -= 1
   }
 

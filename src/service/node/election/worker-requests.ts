@@ -29,7 +29,8 @@ export type WorkerControl =
 /** Every request gets a reply with its number. */
 export type WorkerRequest = { readonly number: number } & (
   | { readonly request: 'command'; readonly command: Command }
-  | { readonly request: 'stepDown'; readonly token: number | null }
+  | { readonly request: 'stepDown'; readonly token: number | null; readonly to?: NodeId }
+  | { readonly request: 'handOverProblem'; readonly to: NodeId }
   | { readonly request: 'injectFaults'; readonly faults: NetworkFaults }
   | { readonly request: 'announce'; readonly news: News }
   /** The reply follows the last piece. */

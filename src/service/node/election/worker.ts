@@ -195,8 +195,10 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       case 'command':
         return handleCommand(request.command)
       case 'stepDown':
-        await backend?.stepDown(request.token)
+        await backend?.stepDown(request.token, request.to)
         return null
+      case 'handOverProblem':
+        return (await backend?.handOverProblem(request.to)) ?? null
       case 'injectFaults':
         backend?.injectFaults(request.faults)
         return null

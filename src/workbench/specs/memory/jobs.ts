@@ -237,9 +237,10 @@ function followOutput(memory: JobsMemory, node: NodeId, event: Output, problems:
   switch (event.type) {
     case 'submitted': {
       const assignment = event['assignment'] as unknown as JobId
+      // A cancel that still waits for a leader also ends a later job of that name.
       return update(memory, name, (job) =>
         compareJobIds(assignment, job.since) > 0
-          ? { job: name, since: assignment, token: assignment[0], ...NEW_JOB }
+          ? { job: name, since: assignment, token: assignment[0], ...NEW_JOB, isCancelled: job.isCancelled }
           : job,
       )
     }

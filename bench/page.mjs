@@ -1,0 +1,130 @@
+// npm run bench -- page [TIMES]: the live page in Chromium, with real agents at default settings. How long until it shows
+// data (target: 300 ms), and how long after a kill of the leader it shows the gap, its cause and the new leader.
+/* oxlint-disable no-await-in-loop -- one measurement after the other */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+import { TOOLS } from '../scripts/servers/tools.mjs'
+
+const CONCLAVE = fileURLToPath(new URL('../bin/conclave', import.meta.url))
+const NODES = 3
+
+export async function printPage(times) {
+  const executablePath = TOOLS.chromium.program()
+  if (executablePath === null) {
+    console.log('page: Chromium is missing; install it with: apt-get install chromium')
+    return
+  }
+  const up = spawn(CONCLAVE, ['up', '--nodes', String(NODES), '--http-port', '0', '--json'], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  try {
+    const [first] = await once(up.stdout, 'data')
+    const { nodes } = JSON.parse(first.toString().split('\n')[0])
+    await measurePaint(browser, nodes, times)
+    await measureKills(browser, nodes, times)
+  } finally {
+    await browser.close()
+    const ended = once(up, 'exit')
+    up.kill('SIGTERM')
+    await ended
+  }
+}
+
+async function measurePaint(browser, nodes, times) {
+  const shown = []
+  for (let time = 0; time < times; time++) {
+    const { page } = await open(browser, nodes[0].url)
+    await page.waitForFunction(() => performance.getEntriesByName('first-data').length > 0)
+    shown.push(
+      await page.evaluate(() => ({
+        paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN,
+        data: performance.getEntriesByName('first-data')[0].startTime,
+      })),
+    )
+    await page.context().close()
+  }
+  print(
+    'first paint',
+    shown.map(({ paint }) => paint),
+    '',
+  )
+  print(
+    'first data shown',
+    shown.map(({ data }) => data),
+    'target 300 ms',
+  )
+}
+
+async function measureKills(browser, nodes, times) {
+  const shown = []
+  for (let time = 0; time < times; time++) {
+    const leader = await findLeader(nodes)
+    const { page } = await open(browser, nodes.find(({ id }) => id !== leader).url)
+    await page.locator('.banner[data-level="healthy"]').waitFor()
+    await page.getByRole('button', { name: `Kill ${leader}` }).click()
+    await page.locator('dialog[open]').waitFor()
+    shown.push(await killAndWatch(page))
+    await page.getByRole('button', { name: `Restart ${leader}` }).click()
+    await page.locator('dialog[open]').getByRole('button', { name: 'Restart' }).click()
+    await page.context().close()
+  }
+  print('killed leader: gap, cause and new leader shown', shown, 'target 1000 ms')
+}
+
+/** Confirms the kill, and counts on the page's own clock. */
+function killAndWatch(page) {
+  return page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const read = (selector) => document.querySelector(selector)?.textContent ?? ''
+        const before = { gap: read('.gap-line'), leader: read('.leader-id dd') }
+        const confirm = [...document.querySelectorAll('dialog[open] button')].find(
+          ({ textContent }) => textContent === 'Kill',
+        )
+        const start = performance.now()
+        const look = () => {
+          const [gap, leader] = [read('.gap-line'), read('.leader-id dd')]
+          const isLed = leader !== 'none' && leader !== before.leader
+          if (isLed && gap !== before.gap && !gap.includes('so far')) resolve(performance.now() - start)
+          else requestAnimationFrame(look)
+        }
+        confirm.click()
+        look()
+      }),
+  )
+}
+
+async function open(browser, url) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 790 } })
+  const page = await context.newPage()
+  await page.goto(url)
+  return { page }
+}
+
+/** The leader that all nodes agree on, once the group is healthy. */
+async function findLeader(nodes) {
+  for (;;) {
+    const answers = await Promise.all(
+      nodes.map(async ({ url }) => {
+        const status = await fetch(`${url}/v1/status`).then(
+          (response) => response.json(),
+          () => null,
+        )
+        return status?.level === 'healthy' ? status.leader?.id : null
+      }),
+    )
+    const [leader] = answers
+    if (typeof leader === 'string' && answers.every((each) => each === leader)) return leader
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+function print(what, values, target) {
+  const sorted = values.toSorted((a, b) => a - b)
+  const median = sorted[Math.floor(sorted.length / 2)]
+  const text = `median ${median.toFixed(0)} ms, worst ${sorted.at(-1).toFixed(0)} ms of ${sorted.length}`
+  console.log(`page  ${what}: ${text}${target === '' ? '' : `  (${target})`}`)
+}

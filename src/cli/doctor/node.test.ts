@@ -1,0 +1,131 @@
+/** `conclave doctor` for a node that is not running, with peers that the test plays. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { conclave } from '../../../test/support/cli.ts'
+import { freePorts } from '../../../test/support/ports.ts'
+import {
+  type Address,
+  Codec,
+  INTRODUCTION,
+  INTRODUCTION_REQUEST,
+  sealer,
+  Udp,
+} from '../../service/runtime/index.ts'
+import type { Finding } from './findings.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'conclave-doctor-node-'))
+const KEY = new Uint8Array(32).fill(7)
+const keyFile = join(folder, 'key')
+writeFileSync(keyFile, KEY, { mode: 0o600 })
+const data = join(folder, 'data')
+mkdirSync(data, { mode: 0o700 })
+
+const peers: Udp[] = []
+let timer: NodeJS.Timeout | undefined
+afterAll(async () => {
+  clearInterval(timer)
+  await Promise.all(peers.map((peer) => peer.close()))
+  rmSync(folder, { recursive: true })
+})
+
+/** A peer that answers as `id`, or one that says something by itself. */
+async function startPeer(port: number, id: string, keys: readonly Uint8Array[]): Promise<Udp> {
+  const peer: Udp = await Udp.open(
+    { self: id, listen: { host: '127.0.0.1', port }, sealer: sealer(keys, false), codec: new Codec() },
+    {
+      isPeer: () => true,
+      message(from, _to, body, at) {
+        if (body.kind === INTRODUCTION_REQUEST)
+          peer.send(from, at, { kind: INTRODUCTION, number: body['number'] ?? 0 })
+        return null
+      },
+      dropped: () => {},
+    },
+  )
+  peers.push(peer)
+  return peer
+}
+
+let listen: Address = { host: '127.0.0.1', port: 0 }
+let config = ''
+beforeAll(async () => {
+  const [own = 0, b = 0, c = 0, d = 0, e = 0, http = 0] = await freePorts(6)
+  listen = { host: '127.0.0.1', port: own }
+  await startPeer(b, 'b', [KEY])
+  await startPeer(c, 'another', [KEY])
+  const stranger = await startPeer(e, 'e', [new Uint8Array(32).fill(8)])
+  // It cannot open what the doctor sends, but sends to its address.
+  timer = setInterval(() => {
+    stranger.send('a', listen, { kind: 'hello' })
+  }, 20)
+  config = join(folder, 'a.json')
+  writeFileSync(
+    config,
+    JSON.stringify({
+      group: 'g',
+      id: 'a',
+      listen: `127.0.0.1:${own}`,
+      http: `127.0.0.1:${http}`,
+      keyFile,
+      data,
+      peers: [
+        `b=127.0.0.1:${b}`,
+        `c=127.0.0.1:${c}`,
+        `d=127.0.0.1:${d}`,
+        `e=127.0.0.1:${e}`,
+        'n=nowhere.invalid:7400',
+      ],
+    }),
+  )
+})
+
+it('says for each peer whether it answers, and why not', async () => {
+  const { code, stdout } = await conclave(['doctor', '--config', config, '--json', '--measure-ms', '1000'])
+  const { findings, fit, node, measured, cannotKnow } = JSON.parse(stdout) as {
+    readonly findings: readonly Finding[]
+    readonly [field: string]: unknown
+  }
+  expect([code, fit, node]).toEqual([1, false, { group: 'g', id: 'a' }])
+  const about = (id: string): Finding | undefined =>
+    findings.find(({ area, text }) => area === 'peer' && text.split(' ').includes(id))
+  expect(about('b')).toMatchObject({ level: 'ok', text: expect.stringMatching(/^b at .* there and back$/) })
+  expect(about('another,')).toMatchObject({
+    level: 'error',
+    text: expect.stringContaining('is another, not c'),
+  })
+  expect(about('d')).toMatchObject({ level: 'warning', fix: expect.stringContaining('start it') })
+  expect(about('e')).toMatchObject({ level: 'error', fix: 'give all nodes the same key file' })
+  expect(about('n:')).toMatchObject({ level: 'error', text: expect.stringContaining('cannot be resolved') })
+  expect(measured).toMatchObject({ roundTripMs: { g: { b: { p50: expect.any(Number) }, d: null } } })
+  expect(cannotKnow).toHaveLength(3)
+  // Each finding that is not fine says what to do.
+  expect(findings.filter(({ level, fix }) => level !== 'ok' && (fix ?? '') === '')).toEqual([])
+  const areas = new Set(findings.map(({ area }) => area))
+  for (const area of ['configuration', 'key', 'data', 'fsync', 'clock', 'port', 'scheduling', 'delay'])
+    expect([...areas]).toContain(area)
+  // Nothing is left behind.
+  expect(readdirSync(data)).toEqual([])
+}, 30_000)
+
+it('prints one line per finding, and what it cannot know', async () => {
+  const { stdout } = await conclave(['doctor', '--config', config, '--measure-ms', '100'])
+  expect(stdout).toMatch(/^✓ the configuration is valid: a in g \(local-leader\)$/m)
+  expect(stdout).toMatch(
+    /^✖ n: the name nowhere\.invalid cannot be resolved .*\n {2}→ correct the address of n/m,
+  )
+  expect(stdout).toContain('Not checked:\n- the drift of this clock')
+  expect(statSync(keyFile).mode % 0o1000).toBe(0o600)
+}, 30_000)
+
+it('checks the host alone if no node is configured', async () => {
+  const { stdout, stderr } = await conclave(['doctor', '--measure-ms', '50', '--json'])
+  expect(stderr).toContain('no node is configured: checking this host only')
+  const { findings, node } = JSON.parse(stdout) as {
+    readonly findings: readonly Finding[]
+    readonly node: null
+  }
+  expect(node).toBeNull()
+  expect(findings.map(({ area }) => area)).toContain('scheduling')
+})

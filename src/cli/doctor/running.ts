@@ -1,0 +1,86 @@
+/** Checks a node whose agent is running: what it measured itself, and what its peers told it. */
+import { AgentUnreachableError, getStatus, type StatusResponse } from '../../service/client/index.ts'
+import { fetchOverHttp } from '../fetch.ts'
+import { type Finding, failed, formatMs, ok, warning } from './findings.ts'
+
+const TIMEOUT_MS = 2000
+/** A node that was not heard for this long does not hear. */
+const SILENT_MS = 5000
+
+export type AgentAnswer =
+  | { readonly status: StatusResponse }
+  | { readonly refused: string }
+  /** No agent answers. */
+  | null
+
+export async function askAgent(url: string, group: string): Promise<AgentAnswer> {
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    return { status: await getStatus({ agent: url, group, signal, fetch: fetchOverHttp }) }
+  } catch (error) {
+    return error instanceof AgentUnreachableError ? null : { refused: (error as Error).message }
+  }
+}
+
+export function judgeStatus(status: StatusResponse): readonly Finding[] {
+  return [judgeBanner(status), ...judgePeers(status), ...judgeVersions(status), ...judgeWarnings(status)]
+}
+
+function judgeBanner({ level, banner }: StatusResponse): Finding {
+  if (level === 'healthy') return ok('group', banner)
+  return level === 'degraded' || level === 'at-risk'
+    ? warning('group', banner, 'bring the unreachable nodes back')
+    : failed('group', banner, 'see docs/troubleshooting.md')
+}
+
+/** Both directions: what this node hears, and what the peer tells that it hears. */
+function judgePeers({ self, nodes }: StatusResponse): readonly Finding[] {
+  return nodes
+    .filter(({ id }) => id !== self.id)
+    .map((node): Finding => {
+      const { id, address, heardMsAgo, rttMs } = node
+      const name = address === null ? `${id}` : `${id} at ${address}`
+      const hearsUs = node.hears?.[`${self.id}`]?.heardMsAgo
+      const isHeard = heardMsAgo !== null && heardMsAgo < SILENT_MS
+      if (!isHeard)
+        return warning(
+          'peer',
+          `${name} is not heard${heardMsAgo === null ? '' : ` since ${formatMs(heardMsAgo)}`}`,
+          `start it; if it runs, let UDP through from it to this node`,
+        )
+      if (hearsUs === null || (hearsUs !== undefined && hearsUs >= SILENT_MS))
+        return failed(
+          'peer',
+          `${name} is heard, but does not hear this node`,
+          `let UDP through to ${address ?? id}`,
+        )
+      const trip = rttMs === null ? '' : `, ${formatMs(rttMs)} there and back`
+      return ok('peer', `${name} is heard${hearsUs === undefined ? '' : ', and hears this node'}${trip}`)
+    })
+}
+
+function judgeVersions({ version, nodes }: StatusResponse): readonly Finding[] {
+  const others = nodes.filter((node) => node.version !== null && node.version !== version)
+  if (others.length > 0)
+    return [
+      warning(
+        'version',
+        `this agent runs ${version}, ${others.map(({ id, version: other }) => `${id} ${other}`).join(', ')}`,
+        'update all nodes to one version, one after the other: docs/how-to/update-without-downtime.md',
+      ),
+    ]
+  const isKnown = nodes.some((node) => node.version !== null)
+  return isKnown ? [ok('version', `all nodes that told their version run ${version}`)] : []
+}
+
+function judgeWarnings({ warnings }: StatusResponse): readonly Finding[] {
+  return warnings
+    .slice(0, 5)
+    .map(({ what, detail, count, at }) =>
+      warning(
+        'warning',
+        `${what}: ${detail}${count > 1 ? ` (${count} times, last at ${at})` : ` (at ${at})`}`,
+        'the agent said so itself; docs/troubleshooting.md explains each warning',
+      ),
+    )
+}

@@ -1,0 +1,91 @@
+/** Checks a store: connects as a node does, runs an experiment with two writers in a group of its own, measures latency. */
+import { randomUUID } from 'node:crypto'
+import { rmdirSync, statSync } from 'node:fs'
+import {
+  type CellStore,
+  InvalidStoreError,
+  MissingClientError,
+  openStore,
+  parseStore,
+  runExperiment,
+  StoreAccessDeniedError,
+  type StoreConfig,
+  StoreUnreachableError,
+  UnsuitableStoreError,
+} from '../../service/registers/index.ts'
+import { EXIT, UsageError } from '../errors.ts'
+import { readJsonFile } from '../input-files.ts'
+import { printFailure, printReport } from './report.ts'
+
+export type StoreCheck = { readonly rounds: number; readonly timeoutMs: number; readonly isJson: boolean }
+
+/** Prints a report, and returns the exit code. */
+export async function checkStore(
+  config: StoreConfig,
+  { rounds, timeoutMs, isJson }: StoreCheck,
+): Promise<number> {
+  // A group of its own, so that the experiment disturbs no node.
+  const group = `doctor-${randomUUID().slice(0, 8)}`
+  const missingFolder = config.kind === 'file' && !exists(config.path) ? config.path : null
+  const stores: CellStore[] = []
+  try {
+    stores.push(await openStore(config, group), await openStore(config, group))
+    const [a, b] = stores as [CellStore, CellStore]
+    const result = await runExperiment(a, b, { rounds, timeoutMs, nowMs: () => performance.now() })
+    printReport(a.facts, result, isJson)
+    return result.findings.some(({ problem }) => problem !== null) ? EXIT.violated : EXIT.ok
+  } catch (error) {
+    printFailure(error, isJson)
+    return exitCodeOf(error)
+  } finally {
+    await Promise.allSettled(stores.map((store) => store.close()))
+    if (missingFolder !== null) removeEmpty(missingFolder)
+  }
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+/** Opening the store has created the folder; a doctor leaves nothing behind. */
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // It was not created, or a node uses it meanwhile.
+  }
+}
+
+/** Reads a URL, or the field `store` of a JSON file. */
+export function readStoreConfig(store: string, acceptWeak: boolean): StoreConfig {
+  const config = parseStoreFlag(store.endsWith('.json') ? readStoreField(store) : store)
+  if (!acceptWeak) return config
+  if (!('acceptWeak' in config))
+    throw new UsageError(
+      `--accept-weak: has no effect on the store ${config.kind}; leave it out`,
+      '--accept-weak',
+    )
+  return { ...config, acceptWeak }
+}
+
+export function parseStoreFlag(given: unknown): StoreConfig {
+  try {
+    return parseStore(given)
+  } catch (error) {
+    if (error instanceof InvalidStoreError) throw new UsageError(error.message, error.field)
+    throw error
+  }
+}
+
+function readStoreField(file: string): unknown {
+  const content = readJsonFile(file)
+  if (typeof content === 'object' && content !== null && 'store' in content) return content.store
+  throw new UsageError(`--store ${file}: the field store is missing`, '--store')
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof InvalidStoreError || error instanceof MissingClientError) return EXIT.usage
+  if (error instanceof StoreUnreachableError) return EXIT.unreachable
+  if (error instanceof StoreAccessDeniedError || error instanceof UnsuitableStoreError) return EXIT.refused
+  return EXIT.failure
+}

@@ -1,0 +1,51 @@
+/** The log of a process: to standard error, one JSON object or one readable line per event. */
+import type { LogLevel } from '../service/config/index.ts'
+import { LOG_LEVELS } from '../service/config/index.ts'
+import { printNote } from './output.ts'
+
+export type LogFields = { readonly [field: string]: unknown }
+export type Log = (event: string, fields: LogFields) => void
+
+export type LogSettings = {
+  readonly level: LogLevel
+  readonly format: 'json' | 'text'
+  /** Fields of every line, before its own. */
+  readonly common: LogFields
+}
+
+/** How severe an event is. Events that are not listed are `info`. */
+const LEVELS: { readonly [event: string]: LogLevel } = { alarm: 'error', failed: 'error', warning: 'warning' }
+
+export function createLog({ level, format, common }: LogSettings): Log {
+  const least = LOG_LEVELS.indexOf(level)
+  return (event, fields) => {
+    if (LOG_LEVELS.indexOf(LEVELS[event] ?? 'info') > least) return
+    const line = { time: new Date().toISOString(), ...common, event, ...fields }
+    printNote(format === 'json' ? JSON.stringify(line) : formatLine(line))
+  }
+}
+
+/** `2030-01-02T03:04:05.678Z warning  billing a: the reason (leader b, token 7)`. */
+function formatLine({
+  time,
+  event,
+  group,
+  id,
+  reason,
+  ...fields
+}: LogFields & { readonly event: string }): string {
+  const where = [group, id].filter((each) => each !== null && each !== undefined).join(' ')
+  const rest = Object.entries(fields).flatMap(([name, value]) =>
+    value === null || value === undefined ? [] : [`${name} ${formatValue(value)}`],
+  )
+  const text = reason === null || reason === undefined ? '' : String(reason)
+  const more = rest.length === 0 ? '' : ` (${rest.join(', ')})`
+  const about = [where, text].filter((part) => part !== '').join(': ')
+  return `${String(time)} ${event.padEnd(8)} ${about}${more}`
+}
+
+function formatValue(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  // The sentence of a cause says everything.
+  return 'text' in value && typeof value.text === 'string' ? value.text : JSON.stringify(value)
+}

@@ -1,0 +1,98 @@
+/** Handing over to a chosen node. `run` checks all promises: at most one leader, and tokens that grow. */
+import { describe, expect, it } from 'vitest'
+import { histories, LOCAL, leadersIn, MAJORITY, run } from '../../../test/support/local-leader.ts'
+import { ids } from '../../../test/support/run.ts'
+import { sized } from '../../../test/support/sizes.ts'
+import type { NodeId, PlainObject } from '../../core/index.ts'
+import type { Report } from '../../workbench/sim/index.ts'
+
+const STICKY = { ...MAJORITY, sticky: true }
+
+/** Node 1 leads and hands over to `to` at 1000 ms. */
+const handOver = (to: NodeId, more: PlainObject = {}): Report =>
+  run({
+    nodes: ids(5),
+    options: STICKY,
+    network: { delayMs: 2 },
+    events: [{ atMs: 1000, command: { node: 1, do: 'stepDown', to } }],
+    untilMs: 2000,
+    ...more,
+  })
+
+describe('a leader that hands over to a chosen node', () => {
+  it('is followed by that node, whatever its rank, as fast as by the next in rank', () => {
+    for (const to of [2, 3, 4, 5]) {
+      const report = handOver(to)
+      expect(histories(report)).toEqual([
+        [1, 'elected', 'stepped down'],
+        [to, 'handed over', null],
+      ])
+      expect(report.leaderships[1]?.token).toBe(2)
+      expect(report.leaderships[1]?.fromMs).toBeCloseTo(1006, 2)
+    }
+  })
+
+  it('is followed by that node at any delays, and by no other in between', () => {
+    for (let seed = 1; seed <= sized(20, 200); seed++) {
+      const to = 2 + (seed % 4)
+      const report = handOver(to, { network: { delayMs: [0.02, 5] }, seed })
+      expect(leadersIn(report)).toEqual([1, to])
+    }
+  })
+
+  it('is followed by that node even if others have a higher priority, which take over afterwards', () => {
+    const options = { ...STICKY, priorities: { 1: 5, 2: 4, 3: 3 } }
+    const report = handOver(5, { options })
+    expect(leadersIn(report).slice(0, 2)).toEqual([1, 5])
+    expect(leadersIn(report).at(-1)).toBe(2)
+  })
+
+  it('is followed by another node when the chosen one has just crashed, after a short wait', () => {
+    const events = [
+      { atMs: 999, crash: 4 },
+      { atMs: 1000, command: { node: 1, do: 'stepDown', to: 4 } },
+    ]
+    const report = handOver(4, { events })
+    expect(histories(report)).toEqual([
+      [1, 'elected', 'stepped down'],
+      [2, 'handed over', null],
+    ])
+    expect(report.leaderships[1]?.fromMs).toBeLessThan(1100)
+  })
+
+  it('is followed by another node when the chosen one is cut off with it', () => {
+    const report = handOver(4, {
+      network: { delayMs: 2, rules: [{ from: 1, to: 4, kind: 'Release', drop: true }] },
+    })
+    expect(leadersIn(report)[1]).not.toBe(1)
+    expect(report.leaderships[1]?.fromMs).toBeLessThan(1100)
+  })
+
+  it('refuses nodes that cannot lead, and goes on', () => {
+    const refused: readonly (readonly [NodeId, PlainObject])[] = [
+      [1, {}],
+      [5, { options: { ...STICKY, witnesses: [5] } }],
+      [5, { options: { ...STICKY, observers: [5] } }],
+      [5, { options: { ...LOCAL, sticky: true } }],
+      [
+        5,
+        {
+          events: [
+            { atMs: 500, crash: 5 },
+            { atMs: 1000, command: { node: 1, do: 'stepDown', to: 5 } },
+          ],
+        },
+      ],
+      [
+        5,
+        {
+          events: [
+            { atMs: 500, command: { node: 5, do: 'campaign', willing: false } },
+            { atMs: 1000, command: { node: 1, do: 'stepDown', to: 5 } },
+          ],
+        },
+      ],
+    ]
+    for (const [to, more] of refused) expect(histories(handOver(to, more))).toEqual([[1, 'elected', null]])
+  })
+})

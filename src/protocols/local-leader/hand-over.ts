@@ -1,0 +1,26 @@
+/** Handing over to a chosen node. */
+import type { Micros, NodeId } from '../../core/index.ts'
+import { type Context, UNWILLING } from './context.ts'
+import { isAlive } from './peers.ts'
+import type { LocalLeaderState } from './state.ts'
+import { isVoter } from './voters.ts'
+
+/**
+ * Why a leader cannot hand over to a node; null when it can. A node that stops answering just now is not known yet: then
+ * the others elect a leader as after any other hand-over.
+ */
+export function handOverProblem(
+  { self, nodes, isMajority, placeOf, settings, timing }: Context,
+  { vote, known }: LocalLeaderState,
+  to: NodeId,
+  now: Micros,
+): string | null {
+  if (!isMajority) return 'in local mode the next leader cannot be chosen'
+  if (to === self) return `${to} is this node`
+  if (!nodes.includes(to)) return `${to} is not one of the nodes`
+  if (!isVoter(vote.config, to)) return `${to} is not a voter`
+  if (settings.witnesses.includes(to)) return `${to} is a witness, which never leads`
+  const peer = known.peers[placeOf(to)] ?? null
+  if (!isAlive(peer, now, timing.expires)) return `${to} is unreachable`
+  return peer.low >= UNWILLING ? `${to} does not want to lead, or has failed to` : null
+}

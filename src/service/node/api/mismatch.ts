@@ -1,0 +1,25 @@
+/** The warning about a node that is configured differently, in the words and units of the configuration. */
+import type { Output, Plain } from '../../../core/index.ts'
+
+/** Constants that nodes compare in microseconds or as fractions, and the options that set them. */
+const OPTIONS: { readonly [field: string]: readonly [option: string, unit: number] } = {
+  delta: ['deltaMs', 1 / 1000],
+  deltaMin: ['deltaMinMs', 1 / 1000],
+  fast: ['fastMs', 1 / 1000],
+  sigma: ['sigmaMs', 1 / 1000],
+  rho: ['rhoPpm', 1_000_000],
+  renewalInterval: ['renewalIntervalMs', 1 / 1000],
+  electionPeriod: ['electionPeriodMs', 1 / 1000],
+  expires: ['expiresMs', 1 / 1000],
+}
+
+export function mismatchWarning({ peer = null, field = null, ours = null, theirs = null }: Output): string {
+  const [option, unit] = OPTIONS[String(field)] ?? [String(field), 1]
+  const shown = (value: Plain): string =>
+    typeof value === 'number' && unit !== 1 ? String(round(value * unit)) : JSON.stringify(value)
+  return `${String(peer)} is configured differently: ${option} is ${shown(theirs)} there and ${shown(ours)} here; use the same profile and options on all nodes`
+}
+
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000
+}

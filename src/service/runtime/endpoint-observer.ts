@@ -1,0 +1,102 @@
+/** Everything that an endpoint observes for operators and that no election uses. */
+import type { Message, Micros, NodeId } from '../../core/index.ts'
+import { Abouts, type ProcessName } from './abouts.ts'
+import type { Address, Directory, Entry } from './directory.ts'
+import { LinkWatch } from './link-watch.ts'
+import { ProcessMeasures } from './process-measures.ts'
+import { WallClockWatch } from './wall-clock-watch.ts'
+
+export type ObserverSettings = {
+  readonly self: NodeId
+  readonly name: ProcessName
+  readonly directory: Directory
+  now(): Micros
+  send(to: NodeId, body: Message): void
+  warn(what: string, detail: string): void
+  /** The incarnation of this process, and of a peer; null before a session with it began. */
+  incarnation(): number
+  incarnationOf(peer: NodeId): number | null
+}
+
+export class EndpointObserver {
+  /** When the last datagram came from each peer. */
+  readonly heard = new Map<NodeId, Micros>()
+  readonly measures: ProcessMeasures
+  readonly abouts: Abouts
+  readonly #settings: ObserverSettings
+  readonly #links: LinkWatch
+  readonly #wallClock: WallClockWatch
+  /** How long the host was suspended since the last report. */
+  #slept: Micros = 0
+  #lastHeard = ''
+
+  constructor(settings: ObserverSettings) {
+    const { self, name, directory, send, warn, incarnation, incarnationOf } = settings
+    const now = settings.now()
+    this.#settings = settings
+    this.measures = new ProcessMeasures(now)
+    const heardAt = (peer: NodeId): Micros | null => this.heard.get(peer) ?? null
+    this.abouts = new Abouts(name, this.measures, {
+      send,
+      peers: () => directory.named().map(({ id }) => id),
+      incarnation,
+      incarnationOf,
+      heardAt,
+    })
+    this.#wallClock = new WallClockWatch(now)
+    this.#links = new LinkWatch(self, now, {
+      warn,
+      peers: () => directory.named(),
+      heardAt,
+      reportOf: (peer) => this.abouts.hearingOf(peer, settings.now()),
+    })
+  }
+
+  noteSleep(by: Micros): void {
+    this.#slept += by
+  }
+
+  /** A sealed datagram of a peer, from this address. */
+  noteSender({ id, address, found }: Entry, at: Address, now: Micros): void {
+    const isAtHome = address.port === at.port && found.includes(at.host)
+    if (id !== null) this.#links.noteSender(id, at, isAtHome ? null : address, now)
+  }
+
+  /** A sealed datagram with the id of this process. */
+  noteOwnId(at: Address): void {
+    this.#links.noteOwnId(at)
+  }
+
+  /** Called about twice a second. */
+  tick(): void {
+    const now = this.#settings.now()
+    this.measures.tick(now)
+    this.#noteSilence(now)
+    this.abouts.tick(now)
+    this.#links.tick(now)
+    const problem = this.#wallClock.check(now, this.#slept)
+    this.#slept = 0
+    if (problem !== null) this.#settings.warn('clock', problem)
+  }
+
+  forget(peer: NodeId): void {
+    this.heard.delete(peer)
+    this.measures.forget(peer)
+    this.abouts.forget(peer)
+    this.#links.forget(peer)
+  }
+
+  close(): void {
+    this.measures.close()
+  }
+
+  /** Other nodes learn soon which peers are heard here. */
+  #noteSilence(now: Micros): void {
+    const heard = [...this.heard].flatMap(([id, at]) => (now - at < SILENT ? [id] : [])).join(' ')
+    if (heard !== this.#lastHeard) this.abouts.noteChange()
+    this.#lastHeard = heard
+  }
+}
+
+/** Long enough that a peer which follows a leader quietly is not silent. */
+const SILENT: Micros = 4_000_000

@@ -1,0 +1,159 @@
+/**
+ * Finds misconfigured links: a peer that never answers, a peer that sends from another address than the configured one,
+ * two processes with the same id, and links that work one way only. Each is reported once, and again if it goes away and
+ * comes back.
+ */
+import type { Micros, NodeId } from '../../core/index.ts'
+import { type Address, showAddress } from './directory.ts'
+import { listed } from './explain.ts'
+import type { Hearing } from './measured.ts'
+
+export type LinkWatchHooks = {
+  warn(what: 'peers' | 'conflict' | 'address' | 'link', detail: string): void
+  /** The peers and their configured addresses; null where a name is not resolved yet. */
+  peers(): readonly { readonly id: NodeId; readonly address: Address; readonly isResolved: boolean }[]
+  heardAt(peer: NodeId): Micros | null
+  /** Whom a peer hears, by its own report, and the age of the report. */
+  reportOf(
+    peer: NodeId,
+  ): { readonly hears: { readonly [id: string]: Hearing }; readonly ageMs: number } | null
+}
+
+/** A peer that was never heard is reported after this time: the other nodes may be starting, too. */
+const PATIENCE: Micros = 5_000_000
+/** A peer that was heard within this time is heard. */
+const RECENT: Micros = 2_000_000
+/** A peer that was not heard for this time is silent. */
+const SILENT: Micros = 4_000_000
+/** An address is reported after this many datagrams: one may be a remnant of a move. */
+const LEAST_SENT = 3
+const MOST_REMEMBERED = 1000
+/** A report of a peer that is older says nothing about now. */
+const MAX_REPORT_MS = 7_000
+
+type Elsewhere = { readonly at: string; count: number; lastAt: Micros }
+
+export class LinkWatch {
+  readonly #self: NodeId
+  readonly #hooks: LinkWatchHooks
+  readonly #startedAt: Micros
+  readonly #reported = new Set<string>()
+  /** The last address of each peer that is not the configured one. */
+  readonly #elsewhere = new Map<NodeId, Elsewhere>()
+  /** When a peer was last heard from its configured address. */
+  readonly #atHomeAt = new Map<NodeId, Micros>()
+
+  constructor(self: NodeId, now: Micros, hooks: LinkWatchHooks) {
+    this.#self = self
+    this.#startedAt = now
+    this.#hooks = hooks
+  }
+
+  /** A sealed datagram of a peer arrived. `configured`: its configured address, if it came from elsewhere. */
+  noteSender(peer: NodeId, at: Address, configured: Address | null, now: Micros): void {
+    if (configured === null) {
+      this.#atHomeAt.set(peer, now)
+      return
+    }
+    const where = showAddress(at)
+    const known = this.#elsewhere.get(peer)
+    const seen = known?.at === where ? known : { at: where, count: 0, lastAt: now }
+    seen.count = now - seen.lastAt > RECENT ? 1 : seen.count + 1
+    seen.lastAt = now
+    this.#elsewhere.set(peer, seen)
+    if (seen.count < LEAST_SENT) return
+    const homeAt = this.#atHomeAt.get(peer) ?? null
+    const home = showAddress(configured)
+    if (homeAt !== null && now - homeAt < RECENT)
+      this.#report(
+        'conflict',
+        `the processes at ${home} and ${where} both have the id ${JSON.stringify(peer)}: give each its own id`,
+      )
+    else
+      this.#report(
+        'address',
+        `${peer} sends from ${where}, but its configured address is ${home}: correct the address of ${peer} here, or its \`listen\``,
+      )
+  }
+
+  /** A process at another address has the id of this one. */
+  noteOwnId(at: Address): void {
+    this.#report(
+      'conflict',
+      `the process at ${showAddress(at)} has the id of this process, ${JSON.stringify(this.#self)}: give each its own id`,
+    )
+  }
+
+  /** Called about twice a second. */
+  tick(now: Micros): void {
+    if (now - this.#startedAt < PATIENCE) return
+    for (const { id, address, isResolved } of this.#hooks.peers()) {
+      const heardAt = this.#hooks.heardAt(id)
+      if (heardAt === null && isResolved && !this.#elsewhere.has(id)) this.#reportSilence(id, address)
+      if (heardAt !== null && now - heardAt < RECENT) this.#checkHeardBy(id)
+      else this.#checkHeardElsewhere(id, heardAt, now)
+    }
+  }
+
+  forget(peer: NodeId): void {
+    this.#elsewhere.delete(peer)
+    this.#atHomeAt.delete(peer)
+  }
+
+  #reportSilence(id: NodeId, address: Address): void {
+    if (this.#hearersOf(id).length > 0) return
+    this.#report(
+      'peers',
+      `${id} has not answered at ${showAddress(address)} since this node started: check that it runs, its address, and that UDP gets through`,
+      `silent ${id}`,
+    )
+  }
+
+  /** This node hears the peer. Does the peer hear this node? */
+  #checkHeardBy(id: NodeId): void {
+    const key = `unheard by ${id}`
+    const report = this.#hooks.reportOf(id)
+    if (report === null || report.ageMs > MAX_REPORT_MS) return
+    const own = report.hears[String(this.#self)]
+    if (own === undefined) return
+    if (own.heardMsAgo !== null && own.heardMsAgo * 1000 < SILENT) this.#reported.delete(key)
+    else
+      this.#report(
+        'link',
+        `${id} is heard here but does not hear this node: UDP from here to ${id} is lost; check the firewall, and the address of this node at ${id}`,
+        key,
+      )
+  }
+
+  /** This node does not hear the peer. Do others? */
+  #checkHeardElsewhere(id: NodeId, heardAt: Micros | null, now: Micros): void {
+    const key = `unheard ${id}`
+    if (heardAt !== null && now - heardAt < SILENT) {
+      this.#reported.delete(key)
+      return
+    }
+    const hearers = this.#hearersOf(id)
+    if (hearers.length === 0) return
+    this.#report(
+      'link',
+      `${id} is not heard here, but ${listed(hearers)} ${hearers.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
+      key,
+    )
+  }
+
+  /** The peers that report that they hear a node. */
+  #hearersOf(id: NodeId): readonly NodeId[] {
+    return this.#hooks.peers().flatMap((peer) => {
+      const report = this.#hooks.reportOf(peer.id)
+      if (peer.id === id || report === null || report.ageMs > MAX_REPORT_MS) return []
+      const heardMsAgo = report.hears[String(id)]?.heardMsAgo ?? null
+      return heardMsAgo !== null && heardMsAgo * 1000 < RECENT + report.ageMs * 1000 ? [peer.id] : []
+    })
+  }
+
+  #report(what: 'peers' | 'conflict' | 'address' | 'link', detail: string, key = detail): void {
+    if (this.#reported.has(key) || this.#reported.size >= MOST_REMEMBERED) return
+    this.#reported.add(key)
+    this.#hooks.warn(what, detail)
+  }
+}

@@ -1,0 +1,86 @@
+/** Many events: the log stays smooth, and the memory flat. */
+import type { CDPSession, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeWithTool } from '../support/servers.ts'
+import { TestBrowser, untilLevel } from './browser.ts'
+import { FakeAgent } from './fake-agent.ts'
+
+/** An hour with ten events per second, in batches. */
+const BATCHES = 36
+const EVENTS_PER_BATCH = 1000
+const FRAMES = 60
+
+await describeWithTool('chromium', 'the live page with many events', (program) => {
+  let browser: TestBrowser
+  const agent = new FakeAgent()
+  beforeAll(async () => {
+    browser = await TestBrowser.launch(program)
+    await agent.start()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await agent.stop()
+  })
+
+  const send = async (page: Page, batch: number): Promise<void> => {
+    agent.sendEvents(
+      Array.from({ length: EVENTS_PER_BATCH }, (_, index) => ({
+        event: 'warning',
+        reason: `event ${batch * EVENTS_PER_BATCH + index} of a long day`,
+      })),
+    )
+    await page.getByText(`event ${(batch + 1) * EVENTS_PER_BATCH - 1} of a long day`).waitFor()
+  }
+
+  /** Bytes of live objects. */
+  const memory = async (session: CDPSession): Promise<number> => {
+    await session.send('HeapProfiler.collectGarbage')
+    return (await session.send('Runtime.getHeapUsage')).usedSize
+  }
+
+  it('scrolls through 10,000 events with less than 50 ms of work per frame, and keeps its memory', async () => {
+    const page = await browser.open(agent.url)
+    const session = await page.context().newCDPSession(page)
+    await untilLevel(page, 'healthy')
+    await expect.poll(() => agent.streams).toBe(1)
+    const used: number[] = []
+    for (let batch = 0; batch < BATCHES; batch += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- the page reads one batch after the other
+      await send(page, batch)
+      // oxlint-disable-next-line no-await-in-loop -- the page reads one batch after the other
+      if (batch === 11 || batch === BATCHES - 1) used.push(await memory(session))
+    }
+    // The log is full after 11 batches; then nothing grows.
+    const [full = 0, end = 0] = used
+    expect(end).toBeLessThan(full * 1.1)
+
+    // CPU time of the main thread, so that a busy machine does not count.
+    await session.send('Performance.enable')
+    const taskSeconds = async (): Promise<number> => {
+      const { metrics } = await session.send('Performance.getMetrics')
+      return metrics.find(({ name }) => name === 'ThreadTime')?.value ?? Number.NaN
+    }
+    const rows = page.locator('.log-rows')
+    const worst = { ms: 0 }
+    for (let frame = 1; frame <= FRAMES; frame += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- one frame after the other
+      const before = await taskSeconds()
+      // oxlint-disable-next-line no-await-in-loop -- one frame after the other
+      await rows.evaluate(
+        (element, top) =>
+          new Promise((resolve) => {
+            element.scrollTop = top
+            requestAnimationFrame(() => requestAnimationFrame(resolve))
+          }),
+        (frame * 10_000 * 26) / FRAMES - 500,
+      )
+      // oxlint-disable-next-line no-await-in-loop -- one frame after the other
+      worst.ms = Math.max(worst.ms, 1000 * ((await taskSeconds()) - before))
+    }
+    expect(worst.ms).toBeGreaterThan(0)
+    expect(worst.ms).toBeLessThan(50)
+    // The oldest event that is left can be read, and few rows are in the document.
+    expect(await page.locator('.log-row').count()).toBeLessThan(60)
+    expect(browser.problems).toEqual([])
+  })
+})

@@ -1,0 +1,258 @@
+/** The live page against an agent that says what the test wants. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { describeWithTool } from '../support/servers.ts'
+import { TestBrowser, untilLevel } from './browser.ts'
+import { exampleStatus } from './example.ts'
+import { FakeAgent } from './fake-agent.ts'
+
+const ASSETS = new URL('../../dist/web/assets/', import.meta.url)
+
+it('has at most 120 kB of scripts and styles, compressed', () => {
+  const sizes = readdirSync(ASSETS)
+    .filter((name) => /\.(?:js|css)$/.test(name))
+    .map((name) => gzipSync(readFileSync(new URL(name, ASSETS))).length)
+  const size = sizes.reduce((sum, each) => sum + each, 0)
+  expect(size).toBeGreaterThan(20_000)
+  expect(size).toBeLessThanOrEqual(120_000)
+})
+
+await describeWithTool('chromium', 'the live page', (program) => {
+  let browser: TestBrowser
+  let agent: FakeAgent
+  beforeAll(async () => {
+    browser = await TestBrowser.launch(program)
+  })
+  afterAll(() => browser.close())
+  beforeEach(async () => {
+    agent = new FakeAgent()
+    await agent.start()
+  })
+  afterEach(async () => {
+    await agent.stop()
+    const problems = browser.problems.splice(0)
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+  })
+
+  const expectNoViolations = async (page: Page): Promise<void> => {
+    const { violations } = await new AxeBuilder({ page }).analyze()
+    expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([])
+  }
+
+  it.each([
+    ['light', 1440, 790, 'pictures'],
+    ['dark', 1440, 790, 'tables'],
+    ['light', 390, 844, 'pictures'],
+  ] as const)('is accessible and fits, %s, %d × %d pixels, with %s', async (theme, width, height, form) => {
+    agent.local = { url: agent.url, nodes: { n1: 'up', n2: 'up', n3: 'paused' }, cut: [] }
+    const page = await browser.open(agent.url, { theme, width, height })
+    await untilLevel(page, 'healthy')
+    await page.getByRole('button', { name: 'Kill n2' }).waitFor()
+    await page.locator('.chart canvas').first().waitFor()
+    const { scrollWidth, scrollHeight } = await page.evaluate(() => {
+      const root = document.documentElement
+      return { scrollWidth: root.scrollWidth, scrollHeight: root.scrollHeight }
+    })
+    expect(scrollWidth).toBe(width)
+    // On a laptop everything is visible without scrolling.
+    if (width > 1000) expect(scrollHeight).toBe(height)
+    // oxlint-disable-next-line no-await-in-loop -- one click after the other
+    if (form === 'tables') {
+      await page.getByRole('button', { name: 'Show the leadership history as a table' }).click()
+      await page.getByRole('button', { name: 'Show who hears whom as a table' }).click()
+      await page.getByRole('button', { name: 'Show the charts as a table' }).click()
+    }
+    await expectNoViolations(page)
+    await page.context().close()
+  })
+
+  it('answers the six questions of an operator', async () => {
+    const page = await browser.open(agent.url)
+    await untilLevel(page, 'healthy')
+    const text = async (selector: string): Promise<string> =>
+      (await page.locator(selector).innerText()).replaceAll(/\s+/g, ' ')
+    expect(await text('.banner')).toContain(
+      'Healthy n2 leads billing with token 7; all 5 voters are reachable',
+    )
+    expect(await text('.card.leader')).toMatch(/n2 token 7 leads for 3 min 1\d s .*81 ms left of 120 ms/)
+    expect(await text('.card.tolerance')).toContain('2 nodes 5 of 5 voters reachable, 3 needed')
+    expect(await text('.gap-line')).toContain('No leader for 181 ms: n3 was late by 93 ms (σ is 30 ms)')
+    expect(await text('.observer')).toMatch(/seen by n1 \(follower, 0\.1\.0\).* live · data [\d.]+ m?s old/)
+    expect(await page.locator('.gap').count()).toBe(2)
+    expect(await page.locator('.ribbon .term').count()).toBe(3)
+    await page.context().close()
+  })
+
+  it('turns grey when its agent stops, recovers by itself, and resumes the stream after the last event', async () => {
+    const page = await browser.open(agent.url)
+    await untilLevel(page, 'healthy')
+    await expect.poll(() => agent.streams).toBe(1)
+    agent.sendEvents([{ event: 'warning', reason: 'before the loss' }])
+    await page.getByText('before the loss').waitFor()
+    await agent.stop()
+    await untilLevel(page, 'lost')
+    expect(await page.locator('.page').getAttribute('class')).toContain('is-stale')
+    expect(await page.locator('.banner').innerText()).toContain('The agent does not answer.')
+    await agent.start()
+    await untilLevel(page, 'healthy')
+    await expect.poll(() => agent.resumed).toEqual(['0', 'fake-1'])
+    await page.getByText('connected to n1 again').waitFor()
+    await page.context().close()
+  })
+
+  it('can be used with the keyboard only', async () => {
+    agent.local = { url: agent.url, nodes: { n1: 'up', n2: 'up' }, cut: [] }
+    const page = await browser.open(agent.url)
+    await page.getByRole('button', { name: 'Kill n2' }).waitFor()
+    const press = async (...keys: readonly string[]): Promise<void> => {
+      // oxlint-disable-next-line no-await-in-loop -- one key after the other
+      for (const key of keys) await page.keyboard.press(key)
+    }
+    const focused = (): Promise<string> =>
+      page.evaluate(
+        () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '',
+      )
+    const tabTo = async (name: RegExp): Promise<void> => {
+      for (let step = 0; step < 80; step += 1) {
+        // oxlint-disable-next-line no-await-in-loop -- one key after the other
+        await press('Tab')
+        // oxlint-disable-next-line no-await-in-loop -- one key after the other
+        if (name.test(await focused())) return
+      }
+      throw new Error(`the keyboard does not reach ${name}`)
+    }
+    await tabTo(/^Leadership ribbon/)
+    await press('ArrowLeft')
+    expect(await page.locator('.gap-line').innerText()).toContain('n1 crashed')
+    await tabTo(/^Kill n2$/)
+    await press('Enter')
+    expect(await page.locator('dialog[open] pre').innerText()).toBe('kill n2')
+    await press('Escape')
+    expect(await page.locator('dialog[open]').count()).toBe(0)
+    await press('Enter')
+    await tabTo(/^Kill$/)
+    await press('Enter')
+    await expect.poll(() => agent.posted).toEqual([{ path: '/v1/local/kill', body: { id: 'n2' } }])
+    await tabTo(/^Partition …$/)
+    await press('Enter')
+    await tabTo(/^Move n1 to the other side$/)
+    await press('Space')
+    await tabTo(/^Continue$/)
+    await press('Enter')
+    expect(await page.locator('dialog[open] pre').innerText()).toBe('partition n1,n2 n3,n4,n5')
+    await press('Escape')
+    await tabTo(/^Filter events$/)
+    await page.keyboard.type('nothing like this')
+    await page.getByText('No events.').waitFor()
+    await page.context().close()
+  })
+
+  it('separates nodes by dragging', async () => {
+    agent.local = { url: agent.url, nodes: { n1: 'up', n2: 'up' }, cut: [] }
+    const page = await browser.open(agent.url)
+    await page.getByRole('button', { name: 'Partition …' }).click()
+    const left = page.getByRole('group', { name: 'One side' })
+    await page.getByRole('button', { name: 'Move n3 to the other side' }).dragTo(left)
+    await left.getByRole('button', { name: 'Move n3' }).waitFor()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('button', { name: 'Partition', exact: true }).click()
+    await expect
+      .poll(() => agent.posted)
+      .toEqual([
+        {
+          path: '/v1/local/partition',
+          body: {
+            sides: [
+              ['n2', 'n3'],
+              ['n1', 'n4', 'n5'],
+            ],
+          },
+        },
+      ])
+    await page.context().close()
+  })
+
+  it('hands leadership over with the admin token, and says when it is wrong', async () => {
+    agent.change({ leader: { id: 'n1', token: 7, expiresInMs: 80 } })
+    const page = await browser.open(agent.url)
+    await page.getByRole('button', { name: 'Hand leadership over to n3' }).click()
+    expect(await page.locator('dialog[open] pre').innerText()).toMatch(
+      /^conclave step-down --agent http:\S+ --group billing --admin-token-file FILE --to n3$/,
+    )
+    await page.getByLabel('Admin token').fill('wrong')
+    await page.getByRole('button', { name: 'Hand over', exact: true }).click()
+    await page.getByText('Not done: the admin token is missing, wrong or expired').waitFor()
+    await page.getByLabel('Admin token').fill('right')
+    await page.getByRole('button', { name: 'Hand over', exact: true }).click()
+    await expect.poll(() => page.locator('dialog[open]').count()).toBe(0)
+    expect(agent.posted.at(-1)).toEqual({ path: '/v1/step-down', body: { to: 'n3' } })
+    await page.context().close()
+  })
+
+  it('asks for a token where reading needs one', async () => {
+    agent.readToken = 'reader'
+    const page = await browser.open(agent.url)
+    await untilLevel(page, 'lost')
+    expect(await page.locator('.banner').innerText()).toContain('The token is missing, wrong or expired.')
+    await page.getByRole('button', { name: 'Enter token' }).click()
+    await page.getByLabel('Token', { exact: true }).fill('reader')
+    await page.getByRole('button', { name: 'Use token' }).click()
+    await untilLevel(page, 'healthy')
+    agent.readToken = 'changed'
+    agent.adminToken = 'changed'
+    agent.closeStreams()
+    await untilLevel(page, 'lost')
+    await page.context().close()
+  })
+
+  it('shows several groups, and says when there is no such group', async () => {
+    agent.statuses.set(
+      'mail',
+      exampleStatus({ group: 'mail', level: 'degraded', banner: 'degraded: n1 leads mail' }),
+    )
+    const page = await browser.open(`${agent.url}?group=nothing`)
+    await untilLevel(page, 'lost')
+    expect(await page.locator('.banner').innerText()).toContain('it serves billing, mail.')
+    await page.getByRole('link', { name: 'mail, Degraded' }).click()
+    await untilLevel(page, 'degraded')
+    expect(new URL(page.url()).searchParams.get('group')).toBe('mail')
+    await page.getByRole('link', { name: 'billing' }).click()
+    await untilLevel(page, 'healthy')
+    await page.context().close()
+  })
+
+  it('survives junk on the stream and an agent of another version', async () => {
+    const page = await browser.open(agent.url)
+    await untilLevel(page, 'healthy')
+    await expect.poll(() => agent.streams).toBe(1)
+    agent.sendRaw(
+      'event: change\ndata: {"at":\n\nevent: status\ndata: []\n\nevent: surprise\ndata: 7\n\n\0\u{ffff}\n\n',
+    )
+    await page.getByText('3 unreadable messages').waitFor()
+    agent.sendEvents([{ event: 'alarm', reason: '<img src=x onerror="alert(1)">' }])
+    await page.getByText('<img src=x onerror="alert(1)">').waitFor()
+    const { version: _v, measured: _m, warnings: _w, ...older } = exampleStatus()
+    agent.history = null
+    agent.statuses.set('billing', older as ReturnType<typeof exampleStatus>)
+    agent.sendStatus()
+    await page.getByText('The agent is older and does not tell its version').waitFor()
+    await untilLevel(page, 'healthy')
+    await page.context().close()
+  })
+
+  it('never claims more than it knows: an alarm stays, and a lease shrinks without news', async () => {
+    const page = await browser.open(agent.url)
+    agent.change({ level: 'alarm', banner: 'SAFETY ALARM in billing: n1 and n2 lead with token 7' })
+    await untilLevel(page, 'alarm')
+    expect(await page.locator('.banner strong').innerText()).toBe('SAFETY ALARM')
+    const certain = page.locator('.lease-certain')
+    await expect.poll(() => certain.evaluate(({ style }) => style.transform)).toBe('scaleX(0)')
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    agent.sendStatus()
+    await expect.poll(() => certain.evaluate(({ style }) => style.transform)).toBe('scaleX(0.6783)')
+    await page.context().close()
+  })
+})
