@@ -10,7 +10,7 @@ import { type Finding, failed, ok, type Spread, warning } from './findings.ts'
 import { checkClocks, judgeHost, sampleHost } from './host.ts'
 import { judgePeer, type ProbeResult, probePeers } from './peers.ts'
 import { checkPort } from './ports.ts'
-import { askAgent, judgeStatus } from './running.ts'
+import { agentOf, askAgent, judgeStatus } from './running.ts'
 import { judgeDelay, judgeLateness, judgeProfile, timingOf } from './timing.ts'
 
 type NodeGroup = GroupConfig & { readonly node: Extract<GroupConfig['node'], { readonly listen: string }> }
@@ -47,17 +47,18 @@ export async function checkNode(
   add(checkConfiguration(config))
   add(checkFiles(config))
   add(checkClocks())
-  const url = `${'tlsCertFile' in config.process ? 'https' : 'http'}://${config.process.http}`
+  const agent = agentOf(config)
   const groups = config.groups.filter(isOverNetwork)
   const sampling = sampleHost(measuredMs, signal)
-  const answers = await Promise.all(groups.map(({ node }) => askAgent(url, node.group)))
-  const isRunning = answers.some((answer) => answer !== null)
+  const answers = await Promise.all(groups.map(({ node }) => askAgent(agent, node.group)))
+  const isRunning = answers.some((answer) => answer !== null && 'status' in answer)
   add((await checkPort('HTTP', parseAddress(config.process.http), isRunning)).findings)
   for (const [index, { node, join }] of groups.entries()) {
     if (signal.aborted) break
     const answer = answers[index] ?? null
+    const status = answer !== null && 'status' in answer ? answer.status : null
     // oxlint-disable-next-line no-await-in-loop -- one group after the other, in the order of the report
-    const port = await checkPort('UDP', parseAddress(node.listen), answer !== null)
+    const port = await checkPort('UDP', parseAddress(node.listen), status !== null)
     add(port.findings)
     const timing = timingOf(join, idsOf(node))
     let delay: Spread | null = null
@@ -66,19 +67,17 @@ export async function checkNode(
       add([
         warning(
           'group',
-          `the agent at ${url} refuses to say its status: ${answer.refused}`,
+          `the agent at ${agent.url} refuses to say its status: ${answer.refused}`,
           'give the doctor the configuration of that agent',
         ),
       ])
-    else if (answer !== null) {
+    if (status !== null) {
       add(
-        answer.status.self.id === node.id
-          ? judgeStatus(answer.status)
-          : [anotherNode(url, node.id, answer.status.self.id)],
+        status.self.id === node.id ? judgeStatus(status) : [anotherNode(agent.url, node.id, status.self.id)],
       )
       // The agent has measured for longer, in the thread that runs the election.
-      delay = answer.status.measured?.delayMs ?? null
-      lateness = answer.status.measured?.latenessMs ?? null
+      delay = status.measured?.delayMs ?? null
+      lateness = status.measured?.latenessMs ?? null
     } else if (!port.isInUse) {
       // oxlint-disable-next-line no-await-in-loop -- groups may share an address
       const probed = await probe({ node, join } as NodeGroup, measuredMs, signal)
