@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** A peer that answers as `id`, or one that says something by itself. */
+/** A peer that answers as `id`. */
 async function startPeer(port: number, id: string, keys: readonly Uint8Array[]): Promise<Udp> {
   const peer: Udp = await Udp.open(
     { self: id, listen: { host: '127.0.0.1', port }, sealer: sealer(keys, false), codec: new Codec() },

@@ -157,7 +157,7 @@ function probe({ node, join }: NodeGroup, durationMs: number, signal: AbortSigna
   )
 }
 
-/** Half of the slowest round trip: the direction that took longer cannot be told from outside. */
+/** Half of the slowest round trip: the two directions cannot be measured separately. */
 function slowest(probed: readonly ProbeResult[]): Spread | null {
   const trips = probed.flatMap(({ roundTrips }) => (roundTrips === null ? [] : [roundTrips]))
   if (trips.length === 0) return null

@@ -20,7 +20,7 @@ export function commandText(command: Command): string {
   return `${command.do}${fieldsText(command, 'do')}`
 }
 
-/** The first fields of a message are those that matter most; a longer list ends with an ellipsis. */
+/** The first fields of a message matter most; a longer list ends with an ellipsis. */
 const MOST_FIELDS = 120
 const MOST_VALUE = 48
 
