@@ -40,6 +40,10 @@ export class LinkWatch {
   readonly #reported = new Set<string>()
   /** The last address of each peer that is not the configured one. */
   readonly #elsewhere = new Map<NodeId, Elsewhere>()
+  /** Since when datagrams of a peer do not name this process, and when the last one came. */
+  readonly #outOfSession = new Map<NodeId, { readonly since: Micros; lastAt: Micros }>()
+  /** The peers whose datagrams were dropped. */
+  readonly #dropped = new Set<NodeId>()
   /** When a peer was last heard from its configured address. */
   readonly #atHomeAt = new Map<NodeId, Micros>()
 
@@ -84,19 +88,45 @@ export class LinkWatch {
     )
   }
 
+  /**
+   * A datagram arrived that does not name the incarnation of this process: its sender has not heard this process yet. Soon
+   * it does, unless the other direction is cut.
+   */
+  noteOutOfSession(peer: NodeId, now: Micros): void {
+    const known = this.#outOfSession.get(peer)
+    if (known === undefined || now - known.lastAt > RECENT)
+      this.#outOfSession.set(peer, { since: now, lastAt: now })
+    else known.lastAt = now
+  }
+
+  noteInSession(peer: NodeId): void {
+    this.#outOfSession.delete(peer)
+  }
+
+  /** Datagrams from the address of a peer are dropped, which was reported. */
+  noteDropped(peer: NodeId): void {
+    this.#dropped.add(peer)
+  }
+
   /** Called about twice a second. */
   tick(now: Micros): void {
     if (now - this.#startedAt < PATIENCE) return
     for (const { id, address, isResolved } of this.#hooks.peers()) {
       const heardAt = this.#hooks.heardAt(id)
-      if (heardAt === null && isResolved && !this.#elsewhere.has(id)) this.#reportSilence(id, address)
-      if (heardAt !== null && now - heardAt < RECENT) this.#checkHeardBy(id)
+      const isAnswering = this.#elsewhere.has(id) || this.#dropped.has(id) || this.#outOfSession.has(id)
+      if (heardAt === null && isResolved && !isAnswering) this.#reportSilence(id, address)
+      const stranger = this.#outOfSession.get(id)
+      if (stranger !== undefined && now - stranger.lastAt < RECENT) {
+        if (now - stranger.since >= SILENT) this.#reportUnheardBy(id)
+      } else if (heardAt !== null && now - heardAt < RECENT) this.#checkHeardBy(id)
       else this.#checkHeardElsewhere(id, heardAt, now)
     }
   }
 
   forget(peer: NodeId): void {
     this.#elsewhere.delete(peer)
+    this.#dropped.delete(peer)
+    this.#outOfSession.delete(peer)
     this.#atHomeAt.delete(peer)
   }
 
@@ -117,12 +147,15 @@ export class LinkWatch {
     const own = report.hears[String(this.#self)]
     if (own === undefined) return
     if (own.heardMsAgo !== null && own.heardMsAgo * 1000 < SILENT) this.#reported.delete(key)
-    else
-      this.#report(
-        'link',
-        `${id} is heard here but does not hear this node: UDP from here to ${id} is lost; check the firewall, and the address of this node at ${id}`,
-        key,
-      )
+    else this.#reportUnheardBy(id)
+  }
+
+  #reportUnheardBy(id: NodeId): void {
+    this.#report(
+      'link',
+      `${id} is heard here but does not hear this node: UDP from here to ${id} is lost; check the firewall, and the address of this node at ${id}`,
+      `unheard by ${id}`,
+    )
   }
 
   /** This node does not hear the peer. Do others? */
