@@ -114,7 +114,7 @@ export class LinkWatch {
     for (const { id, address, isResolved } of this.#hooks.peers()) {
       const heardAt = this.#hooks.heardAt(id)
       const isAnswering = this.#elsewhere.has(id) || this.#dropped.has(id) || this.#outOfSession.has(id)
-      if (heardAt === null && isResolved && !isAnswering) this.#reportSilence(id, address)
+      if (heardAt === null && isResolved && !isAnswering) this.#reportSilence(id, address, now)
       const stranger = this.#outOfSession.get(id)
       if (stranger !== undefined && now - stranger.lastAt < RECENT) {
         if (now - stranger.since >= SILENT) this.#reportUnheardBy(id)
@@ -130,8 +130,8 @@ export class LinkWatch {
     this.#atHomeAt.delete(peer)
   }
 
-  #reportSilence(id: NodeId, address: Address): void {
-    if (this.#hearersOf(id).length > 0) return
+  #reportSilence(id: NodeId, address: Address, now: Micros): void {
+    if (this.#hearersOf(id, now - this.#startedAt).length > 0) return
     this.#report(
       'peers',
       `${id} has not answered at ${showAddress(address)} since this node started: check that it runs, its address, and that UDP gets through`,
@@ -165,7 +165,7 @@ export class LinkWatch {
       this.#reported.delete(key)
       return
     }
-    const hearers = this.#hearersOf(id)
+    const hearers = this.#hearersOf(id, now - (heardAt ?? this.#startedAt))
     if (hearers.length === 0) return
     this.#report(
       'link',
@@ -174,13 +174,14 @@ export class LinkWatch {
     )
   }
 
-  /** The peers that report that they hear a node. */
-  #hearersOf(id: NodeId): readonly NodeId[] {
+  /** The peers that have heard a node clearly later than this one, which has not heard it for `silence`. */
+  #hearersOf(id: NodeId, silence: Micros): readonly NodeId[] {
     return this.#hooks.peers().flatMap((peer) => {
       const report = this.#hooks.reportOf(peer.id)
       if (peer.id === id || report === null || report.ageMs > MAX_REPORT_MS) return []
       const heardMsAgo = report.hears[String(id)]?.heardMsAgo ?? null
-      return heardMsAgo !== null && heardMsAgo * 1000 < RECENT + report.ageMs * 1000 ? [peer.id] : []
+      // A node that died was last heard by all at about the same time.
+      return heardMsAgo !== null && (heardMsAgo + report.ageMs) * 1000 < silence - RECENT ? [peer.id] : []
     })
   }
 
