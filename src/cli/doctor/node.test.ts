@@ -184,6 +184,19 @@ it('asks the agent of the node if it runs, and compares what it has measured', a
     expect(stdout).toContain(line)
 }, 30_000)
 
+it('checks the store of a node that uses one', async () => {
+  const store = join(folder, 'registers')
+  const words = ['--group', 'g', '--id', 'a', '--protocol', 'epochs', '--store', `file:${store}`]
+  const { stdout } = await conclave(['doctor', ...words, '--rounds', '2', '--measure-ms', '50'])
+  expect(stdout).toContain('✓ of two writers that replace the same version, one succeeds (tried 2 times)')
+  expect(stdout).toMatch(/^[✓▲✖] writes to the store take .* \(δ is 25\.0 ms\)$/m)
+  expect(stdout).toMatch(/^[✓▲✖] timers fire late by .* \(σ is 25\.0 ms\)$/m)
+  expect(readdirSync(folder)).not.toContain('registers')
+  const broken = await conclave(['doctor', ...words.slice(0, -1), 'file:/proc/nowhere', '--measure-ms', '50'])
+  expect(broken.code).toBe(1)
+  expect(broken.stdout).toContain('✖ cannot write to /proc/nowhere')
+}, 30_000)
+
 it('checks the host alone if no node is configured', async () => {
   const { stdout, stderr } = await conclave(['doctor', '--measure-ms', '50', '--json'])
   expect(stderr).toContain('no node is configured: checking this host only')

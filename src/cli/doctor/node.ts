@@ -11,6 +11,7 @@ import { checkClocks, judgeHost, sampleHost } from './host.ts'
 import { judgePeer, type ProbeResult, probePeers } from './peers.ts'
 import { checkPort } from './ports.ts'
 import { agentOf, askAgent, judgeStatus } from './running.ts'
+import { type StoreCheck, storeFindings } from './store.ts'
 import { judgeDelay, judgeLateness, judgeProfile, timingOf } from './timing.ts'
 
 type NodeGroup = GroupConfig & { readonly node: Extract<GroupConfig['node'], { readonly listen: string }> }
@@ -27,6 +28,8 @@ export type NodeCheck = {
   readonly signal: AbortSignal
   /** How long lateness and round trips are measured. */
   readonly measuredMs: number
+  /** How the store of a node is checked. */
+  readonly store: StoreCheck
 }
 
 /** What a check of one node cannot find out. */
@@ -38,7 +41,7 @@ export const CANNOT_KNOW = [
 
 export async function checkNode(
   config: Config,
-  { report, signal, measuredMs }: NodeCheck,
+  { report, signal, measuredMs, store }: NodeCheck,
 ): Promise<NodeMeasurements> {
   const add = (findings: readonly Finding[]): void => {
     for (const finding of findings) if (!signal.aborted) report(finding)
@@ -47,6 +50,14 @@ export async function checkNode(
   add(checkConfiguration(config))
   add(checkFiles(config))
   add(checkClocks())
+  for (const { join } of config.groups) {
+    if (!('store' in join) || signal.aborted) continue
+    // oxlint-disable-next-line no-await-in-loop -- one store after the other, so that the latencies are true
+    const { findings, access } = await storeFindings(join.store, store)
+    const timing = timingOf(join, [])
+    add(findings)
+    if (timing !== null && access !== null) add([judgeDelay('writes to the store', access, timing)])
+  }
   const agent = agentOf(config)
   const groups = config.groups.filter(isOverNetwork)
   const sampling = sampleHost(measuredMs, signal)
@@ -95,6 +106,10 @@ export async function checkNode(
   }
   const sample = await sampling
   measurements.latenessMs ??= sample.lateness
+  for (const { join } of config.groups) {
+    const timing = 'store' in join ? timingOf(join, []) : null
+    if (timing !== null) add(judgeTiming(timing, sample.lateness, null, join.profile))
+  }
   add(judgeHost(sample))
   return measurements
 }
