@@ -66,8 +66,10 @@ function describeNow() {
   const action = proposed.value
   if (action === null) return null
   const leader = status.value?.leader?.id
+  // Only the agent of the leader can end the term.
+  const page = status.value?.nodes.find(({ id }) => id === leader)?.page ?? null
   return describeAction(action, {
-    agent: agentUrl(),
+    agent: action.what === 'yield' && page !== null ? page.replace(/\/$/, '') : agentUrl(),
     group: status.value?.group ?? '',
     leader: leader === undefined ? null : String(leader),
   })
