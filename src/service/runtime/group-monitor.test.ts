@@ -37,12 +37,20 @@ describe('a node that is later than σ', () => {
       'late: this node was up to 60 ms late, 2 times in 4 s (sigmaMs is 30): other processes used the CPU; sigmaMs >= 90 would have held',
     ])
     measures.noteLateness(80_000, 20 * SECOND)
-    measures.tick(21 * SECOND)
+    measures.tick(22 * SECOND)
     expect(warnings).toHaveLength(1)
     measures.tick(45 * SECOND)
     expect(warnings).toHaveLength(2)
     measures.tick(90 * SECOND)
     expect(warnings).toHaveLength(2)
+    // It has become much worse, so the setting that was named would not do.
+    measures.noteLateness(60_000, 91 * SECOND)
+    measures.tick(93 * SECOND)
+    expect(warnings).toHaveLength(3)
+    ran({ ran: 1000, waited: 500_000 })
+    measures.noteLateness(300_000, 94 * SECOND)
+    measures.tick(97 * SECOND)
+    expect(warnings[3]).toContain('sigmaMs >= 450 would have held')
   })
 
   it('says that it was stopped, and proposes no setting for that', () => {
@@ -69,7 +77,7 @@ describe('messages that take longer than δ', () => {
     const { warnings, measures } = lab()
     for (let at = 2; at < 10; at++) measures.noteRoundTrip('b', 2000, at * SECOND)
     measures.noteRoundTrip('b', 41_000, 10 * SECOND)
-    measures.tick(11 * SECOND)
+    measures.tick(12 * SECOND)
     expect(measures.delays.spread(11 * SECOND)).toMatchObject({ p50: 1.02, max: 40 })
     expect(warnings).toEqual([
       'slow: messages took up to 40 ms, from b (deltaMs is 5); deltaMs >= 60 would have held',

@@ -29,7 +29,12 @@ export type MonitorSettings = {
   noted?(late: LateEpisode | null, slow: SlowEpisode | null): void
 }
 
+/** A warning comes shortly after the first broken assumption, so that it can name the worst of several. */
+const GATHERING: Micros = 1_000_000
 const WARNING_INTERVAL: Micros = 30_000_000
+/** It is repeated sooner if it has become worse by this factor: the settings that it named would not do. */
+const WORSE = 1.5
+const WORSE_INTERVAL: Micros = 3_000_000
 
 /** The broken assumptions since the last warning of their kind. */
 type Pending = {
@@ -39,7 +44,9 @@ type Pending = {
   /** What is known about the worst: after its length, and why it happened. */
   detail: string
   why: string
+  /** The last warning: when, and the worst that it named. */
   warnedAt: Micros
+  warnedWorst: Micros
 }
 
 const LATE_REASONS = {
@@ -152,10 +159,11 @@ export class GroupMonitor {
     now: Micros,
     text: (worst: Micros, times: string, pending: Pending) => [what: string, detail: string],
   ): void {
-    if (pending.count === 0 || now - pending.warnedAt < WARNING_INTERVAL) return
+    if (!isDue(pending, now)) return
     const times = pending.count === 1 ? '' : `, ${pending.count} times in ${showSeconds(now - pending.since)}`
     const [what, detail] = text(pending.worst, times, pending)
     pending.count = 0
+    pending.warnedWorst = pending.worst
     pending.worst = 0
     pending.warnedAt = now
     this.#settings.warn(what, detail)
@@ -163,7 +171,20 @@ export class GroupMonitor {
 }
 
 function noPending(): Pending {
-  return { count: 0, worst: 0, since: 0, detail: '', why: '', warnedAt: Number.NEGATIVE_INFINITY }
+  return {
+    count: 0,
+    worst: 0,
+    since: 0,
+    detail: '',
+    why: '',
+    warnedAt: Number.NEGATIVE_INFINITY,
+    warnedWorst: 0,
+  }
+}
+
+function isDue({ count: times, since, worst, warnedAt, warnedWorst }: Pending, now: Micros): boolean {
+  if (times === 0 || now - since < GATHERING) return false
+  return now - warnedAt >= (worst >= WORSE * warnedWorst ? WORSE_INTERVAL : WARNING_INTERVAL)
 }
 
 function count(pending: Pending, by: Micros, at: Micros, detail: string, why: string): void {

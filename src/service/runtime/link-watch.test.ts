@@ -8,20 +8,20 @@ const SECOND = 1_000_000
 const REPORT_INTERVAL = 5 * SECOND
 const ADDRESS = { host: '127.0.0.1', port: 7400 }
 
-type Told = { readonly at: number; readonly hears: { readonly [id: string]: Hearing } }
+type Reported = { readonly at: number; readonly hears: { readonly [id: string]: Hearing } }
 
 /** Node `a` with the peers `b` and `c`. Peers tell every 5 s whom they hear. */
 function lab() {
   const warnings: string[] = []
   const heardAt = new Map<NodeId, number>()
-  const told = new Map<NodeId, Told>()
+  const reported = new Map<NodeId, Reported>()
   let now = 0
   const watch = new LinkWatch('a', now, {
     warn: (what, detail) => warnings.push(`${what}: ${detail}`),
     peers: () => ['b', 'c'].map((id) => ({ id, address: ADDRESS, isResolved: true })),
     heardAt: (peer) => heardAt.get(peer) ?? null,
     reportOf(peer) {
-      const report = told.get(peer)
+      const report = reported.get(peer)
       return report === undefined ? null : { hears: report.hears, ageMs: (now - report.at) / 1000 }
     },
   })
@@ -40,7 +40,7 @@ function lab() {
             const heard = last.get(`${peer}${of}`)
             return { heardMsAgo: heard === undefined ? null : (now - heard) / 1000, rttMs: null }
           }
-          told.set(peer, {
+          reported.set(peer, {
             at: now,
             hears: { a: row('a'), [peer === 'b' ? 'c' : 'b']: row(peer === 'b' ? 'c' : 'b') },
           })

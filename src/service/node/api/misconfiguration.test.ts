@@ -72,7 +72,7 @@ function start(name: string, nodes: readonly NodeOptions[], ...words: readonly s
   return program
 }
 
-/** Every case uses the same three places: a, b and another one; and one that nobody listens at. */
+/** Every case has four places: of a, of b, of another node, and an address without a listener. */
 function placesOf(index: number): { a: string; b: string; c: string; nowhere: string } {
   const first = 4 * index
   for (const [offset, address] of ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.9'].entries())
