@@ -23,6 +23,7 @@ export async function printPage(times) {
   try {
     const [first] = await once(up.stdout, 'data')
     const { nodes } = JSON.parse(first.toString().split('\n')[0])
+    await findLeader(nodes)
     await measurePaint(browser, nodes, times)
     await measureKills(browser, nodes, times)
   } finally {

@@ -138,7 +138,7 @@ describe('names in the documents', () => {
 /** Terms whose first use in a page links to the glossary. */
 const LINKED_TERMS = [
   'lease',
-  '(?<!admin )token',
+  '(?<!admin |read )token',
   'quorum',
   'heartbeat',
   'failover',

@@ -5,6 +5,7 @@ import { type Agent, CannotListenError, SystemdNotifier, startAgent } from '../s
 import type { AgentEvent } from '../service/client/index.ts'
 import { parseAddress } from '../service/config/address.ts'
 import { type Config, effectiveJson, effectiveText } from '../service/config/index.ts'
+import { messageWithPlace } from './error-place.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { createLog, type Log } from './log.ts'
 import {
@@ -71,7 +72,7 @@ async function agent(flags: AgentFlags): Promise<number> {
   void systemd.ready(statusText(), () => running.nodes.every((node) => !node.isClosed))
   const cause = await Promise.race([stopped, running.failed])
   clearInterval(statusTimer)
-  log('ending', { reason: typeof cause === 'string' ? cause : cause.message })
+  log('ending', { reason: typeof cause === 'string' ? cause : messageWithPlace(cause) })
   await Promise.all([systemd.stopping(), running.close()])
   return typeof cause === 'string' ? EXIT.ok : EXIT.failure
 }

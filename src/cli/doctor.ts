@@ -9,7 +9,7 @@ import type { JoinOptions } from '../service/node/index.ts'
 import { type Finding, printFinding } from './doctor/findings.ts'
 import { checkClocks, judgeHost, sampleHost } from './doctor/host.ts'
 import { CANNOT_KNOW, checkNode, type NodeCheck } from './doctor/node.ts'
-import { checkStore, parseStoreFlag, readStoreConfig } from './doctor/store.ts'
+import { checkStore, readStoreConfig } from './doctor/store.ts'
 import { judgeLateness, timingOf } from './doctor/timing.ts'
 import { EXIT } from './errors.ts'
 import { Interruption } from './interrupt.ts'
@@ -81,10 +81,8 @@ async function doctor(flags: DoctorFlags): Promise<number> {
   await loadOwnProtocol(flags)
   const isConfigured = describesNode(flags) || Object.keys(process.env).some((name) => CONFIGURES.test(name))
   const config = isConfigured ? readConfig(flags) : null
-  const inStore = config?.groups.find(({ node }) => 'store' in node)
-  if (inStore !== undefined && 'store' in inStore.join)
-    return checkStore(parseStoreFlag(inStore.join.store), { rounds, timeoutMs, isJson })
-  return checkHere(config, isJson, parseWholeNumber('--measure-ms', flags.measureMs, 1))
+  const measuredMs = parseWholeNumber('--measure-ms', flags.measureMs, 1)
+  return checkHere(config, isJson, { measuredMs, store: { rounds, timeoutMs } })
 }
 
 /** Variables of a node. Others, such as CONCLAVE_DEBUG and CONCLAVE_AGENT, describe no node. */
@@ -95,7 +93,11 @@ function describesNode({ config, group, id, listen, peer, data }: DoctorFlags): 
 }
 
 /** Checks a node, or without a configuration this host. */
-async function checkHere(config: Config | null, isJson: boolean, measuredMs: number): Promise<number> {
+async function checkHere(
+  config: Config | null,
+  isJson: boolean,
+  how: Pick<NodeCheck, 'measuredMs' | 'store'>,
+): Promise<number> {
   const findings: Finding[] = []
   const interruption = new Interruption()
   const { signal } = interruption
@@ -106,8 +108,8 @@ async function checkHere(config: Config | null, isJson: boolean, measuredMs: num
   try {
     const measured =
       config === null
-        ? await checkHost({ report, signal, measuredMs })
-        : await checkNode(config, { report, signal, measuredMs })
+        ? await checkHost({ report, signal, ...how })
+        : await checkNode(config, { report, signal, ...how })
     const [first] = config?.groups ?? []
     const has = (level: Finding['level']): boolean => findings.some((each) => each.level === level)
     if (isJson)

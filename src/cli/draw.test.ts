@@ -109,7 +109,7 @@ function realRun(): string {
       ],
     },
   }
-  const join = { do: 'join', group: 'g', spec: { protocol: 'local-leader', nodes: ['n1', 'n2'] } }
+  const command = { do: 'join', group: 'g', spec: { protocol: 'local-leader', nodes: ['n1', 'n2'] } }
   const records = [
     { trace: 1, protocol: 'local-leader', nodes: ['n1', 'n2'], options: {}, seed: 0, hosted: 'g' },
     ...['n1', 'n2'].map((node) => ({
@@ -127,7 +127,7 @@ function realRun(): string {
       at: 500,
       node,
       now: 500,
-      input: { type: 'command', command: join },
+      input: { type: 'command', command },
       effects: [],
       ...common,
     })),

@@ -7,7 +7,7 @@ import type { Fetch, FetchResponse } from '../service/client/index.ts'
 
 /** For HTTPS, in PEM format. */
 export type ClientTls = {
-  /** The authority that signed the certificate of the agent; by default those that Node trusts. */
+  /** The authority that signed the certificate of the agent; by default the authorities that Node trusts. */
   readonly ca?: Buffer
   /** The certificate that the agent demands, and its key. */
   readonly cert?: Buffer

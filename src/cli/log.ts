@@ -26,26 +26,22 @@ export function createLog({ level, format, common }: LogSettings): Log {
 }
 
 /** `2030-01-02T03:04:05.678Z warning  billing a: the reason (leader b, token 7)`. */
-function formatLine({
-  time,
-  event,
-  group,
-  id,
-  reason,
-  ...fields
-}: LogFields & { readonly event: string }): string {
-  const where = [group, id].filter((each) => each !== null && each !== undefined).join(' ')
-  const rest = Object.entries(fields).flatMap(([name, value]) =>
-    value === null || value === undefined ? [] : [`${name} ${formatValue(value)}`],
-  )
-  const text = reason === null || reason === undefined ? '' : String(reason)
-  const more = rest.length === 0 ? '' : ` (${rest.join(', ')})`
-  const about = [where, text].filter((part) => part !== '').join(': ')
-  return `${String(time)} ${event.padEnd(8)} ${about}${more}`
+function formatLine(line: LogFields & { readonly event: string }): string {
+  const { time, event, group, id, reason, ...fields } = line
+  const where = [group, id].map(formatValue).filter((part) => part !== '')
+  const rest = Object.entries(fields).flatMap(([name, value]) => {
+    const text = formatValue(value)
+    return text === '' ? [] : [`${name} ${text}`]
+  })
+  const about = [where.join(' '), formatValue(reason)].filter((part) => part !== '').join(': ')
+  return `${formatValue(time)} ${event.padEnd(8)} ${about}${rest.length === 0 ? '' : ` (${rest.join(', ')})`}`
 }
 
+/** Empty for null and undefined. */
 function formatValue(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value)
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'string') return value
   // The sentence of a cause says everything.
-  return 'text' in value && typeof value.text === 'string' ? value.text : JSON.stringify(value)
+  if (typeof value === 'object' && 'text' in value && typeof value.text === 'string') return value.text
+  return JSON.stringify(value)
 }

@@ -193,7 +193,25 @@ function describeTls(language: Language): void {
   )
 }
 
+function describeAsync(language: Language): void {
+  it('cancels a task of asyncio when the term ends, and when its own task is cancelled', async () => {
+    const { url, released } = await startSilentAgent()
+    const words = ['lead', '--agent', url, '--admin-token', 'secret', '--asynchronous']
+    const worker = start(language, ...words)
+    const end = await worker.said(({ event }) => event === 'ended')
+    expect(end).toMatchObject({ reason: 'lost', held: false })
+    await until(() => released.includes(`/v1/claim?claim=c${end.token}`))
+    // It waits for the next term, and has it.
+    const next = await worker.said(({ event, token = 0 }) => event === 'began' && token > (end.token ?? 0))
+    worker.signal('SIGTERM')
+    await worker.said(({ event, token }) => event === 'ended' && token === next.token)
+    expect(await worker.ended).toBe(0)
+    expect([worker.lines.at(-1), worker.errors]).toEqual([{ event: 'stopped' }, ''])
+  })
+}
+
 await describeClients(folder, (language) => {
   describeStreams(language)
   describeTls(language)
+  if (language.name === 'Python') describeAsync(language)
 })

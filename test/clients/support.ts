@@ -161,7 +161,8 @@ export class Group {
         keyFile: this.place.path('key'),
         adminTokenFile: this.place.path('admin'),
         data: this.place.path(`data-${id}`),
-        options: { sigmaMs: 150 },
+        // Large, because the machine that runs the tests is busy.
+        options: { sigmaMs: 500 },
       }
       this.#words.set(id, ['--config', this.place.write(`${id}.yaml`, JSON.stringify(config))])
       this.#urls.set(id, `http://127.0.0.1:${http[index]}`)

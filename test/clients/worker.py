@@ -1,6 +1,7 @@
 """Drives the Python client for the tests. Prints one JSON object per line; worker/main.go prints the same."""
 
 import argparse
+import asyncio
 import json
 import signal
 import sys
@@ -35,6 +36,25 @@ def lead(client, options, stop):
     say(event="stopped")
 
 
+def lead_async(client):
+    async def work(term):
+        say(event="began", token=term.token)
+        try:
+            while True:
+                await asyncio.sleep(STEP_S)
+                term.check()
+        finally:
+            say(event="ended", token=term.token, reason=term.reason, held=term.is_held())
+
+    async def main():
+        running = asyncio.ensure_future(client.run_async(work))
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
+        await asyncio.wait({running})
+        say(event="stopped" if running.cancelled() else repr(running.exception()))
+
+    asyncio.run(main())
+
+
 def watch(client, options):
     for event in client.watch():
         say(event=event.type, id=event.id)
@@ -63,6 +83,7 @@ def main():
     parser.add_argument("--key-file")
     parser.add_argument("--to")
     parser.add_argument("--stubborn", action="store_true")
+    parser.add_argument("--asynchronous", action="store_true")
     options = parser.parse_args()
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -76,7 +97,9 @@ def main():
             cert_file=options.cert_file,
             key_file=options.key_file,
         )
-        if options.what == "lead":
+        if options.asynchronous:
+            lead_async(client)
+        elif options.what == "lead":
             lead(client, options, stop)
         else:
             {"watch": watch, "leader": leader, "step-down": step_down}[options.what](client, options)

@@ -155,7 +155,7 @@ describe('peers', () => {
     ...more,
   })
 
-  it('that are heard but do not answer are told from those that are silent', () => {
+  it('that are heard but do not answer differ from silent peers', () => {
     expect(judgePeer(probed({}))).toMatchObject({ level: 'warning' })
     expect(judgePeer(probed({ isHeard: true }))).toMatchObject({
       level: 'error',

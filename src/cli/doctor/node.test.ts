@@ -1,5 +1,8 @@
 /** `conclave doctor` for a node that is not running, with peers that the test plays. */
+import { createSocket } from 'node:dgram'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -30,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** A peer that answers as `id`, or one that says something by itself. */
+/** A peer that answers as `id`. */
 async function startPeer(port: number, id: string, keys: readonly Uint8Array[]): Promise<Udp> {
   const peer: Udp = await Udp.open(
     { self: id, listen: { host: '127.0.0.1', port }, sealer: sealer(keys, false), codec: new Codec() },
@@ -117,6 +120,81 @@ it('prints one line per finding, and what it cannot know', async () => {
   )
   expect(stdout).toContain('Not checked:\n- the drift of this clock')
   expect(statSync(keyFile).mode % 0o1000).toBe(0o600)
+}, 30_000)
+
+it('asks the agent of the node if it runs, and compares what it has measured', async () => {
+  const [udp = 0, other = 0] = await freePorts(2)
+  const socket = createSocket('udp4')
+  await new Promise<void>((resolve) => socket.bind(udp, '127.0.0.1', () => resolve()))
+  const measured = {
+    latenessMs: { p50: 1, p99: 40, max: 93 },
+    delayMs: { p50: 0.1, p99: 0.2, max: 0.3 },
+  }
+  const node = { heardMsAgo: 3, rttMs: 0.4, hears: null, address: null }
+  const status = {
+    self: { id: 'a', role: 'leader' },
+    level: 'healthy',
+    banner: 'healthy: a leads g',
+    version: '9.9.9',
+    warnings: [],
+    measured,
+    nodes: [
+      { ...node, id: 'a', version: '9.9.9' },
+      { ...node, id: 'b', version: '9.9.8', hears: { a: { heardMsAgo: null, rttMs: null } } },
+    ],
+  }
+  const asked: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.headers.authorization)
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(status))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  const { port } = server.address() as AddressInfo
+  const token = join(folder, 'token')
+  writeFileSync(token, 'a token of some length', { mode: 0o600 })
+  const running = join(folder, 'running.json')
+  writeFileSync(
+    running,
+    JSON.stringify({
+      group: 'g',
+      id: 'a',
+      listen: `127.0.0.1:${udp}`,
+      http: `127.0.0.1:${port}`,
+      keyFile,
+      data,
+      readTokenFile: token,
+      peers: [`b=127.0.0.1:${other}`],
+    }),
+  )
+  const { code, stdout } = await conclave(['doctor', '--config', running, '--measure-ms', '50'])
+  server.close()
+  socket.close()
+  expect(code).toBe(1)
+  expect(asked).toEqual(['Bearer a token of some length'])
+  for (const line of [
+    `✓ UDP 127.0.0.1:${udp} is used by the running agent`,
+    '✓ healthy: a leads g',
+    '✖ b is heard, but does not hear this node',
+    '▲ this agent runs 9.9.9, b 9.9.8',
+    '✖ timers fire late by median 1.00 ms, 99 % 40.0 ms, longest 93.0 ms (σ is 10.0 ms)',
+    '  → give this host more CPU time, or set --option sigmaMs=95 on all nodes',
+    '✓ messages to the slowest peer take median 0.10 ms',
+  ])
+    expect(stdout).toContain(line)
+}, 30_000)
+
+it('checks the store of a node that uses one', async () => {
+  const store = join(folder, 'registers')
+  const words = ['--group', 'g', '--id', 'a', '--protocol', 'epochs', '--store', `file:${store}`]
+  const { stdout } = await conclave(['doctor', ...words, '--rounds', '2', '--measure-ms', '50'])
+  expect(stdout).toContain('✓ of two writers that replace the same version, one succeeds (tried 2 times)')
+  expect(stdout).toMatch(/^[✓▲✖] writes to the store take .* \(δ is 25\.0 ms\)$/m)
+  expect(stdout).toMatch(/^[✓▲✖] timers fire late by .* \(σ is 25\.0 ms\)$/m)
+  expect(readdirSync(folder)).not.toContain('registers')
+  const broken = await conclave(['doctor', ...words.slice(0, -1), 'file:/proc/nowhere', '--measure-ms', '50'])
+  expect(broken.code).toBe(1)
+  expect(broken.stdout).toContain('✖ cannot write to /proc/nowhere')
 }, 30_000)
 
 it('checks the host alone if no node is configured', async () => {

@@ -10,7 +10,8 @@ import { type Finding, failed, ok, type Spread, warning } from './findings.ts'
 import { checkClocks, judgeHost, sampleHost } from './host.ts'
 import { judgePeer, type ProbeResult, probePeers } from './peers.ts'
 import { checkPort } from './ports.ts'
-import { askAgent, judgeStatus } from './running.ts'
+import { agentOf, askAgent, judgeStatus } from './running.ts'
+import { type StoreCheck, storeFindings } from './store.ts'
 import { judgeDelay, judgeLateness, judgeProfile, timingOf } from './timing.ts'
 
 type NodeGroup = GroupConfig & { readonly node: Extract<GroupConfig['node'], { readonly listen: string }> }
@@ -27,6 +28,8 @@ export type NodeCheck = {
   readonly signal: AbortSignal
   /** How long lateness and round trips are measured. */
   readonly measuredMs: number
+  /** How the store of a node is checked. */
+  readonly store: StoreCheck
 }
 
 /** What a check of one node cannot find out. */
@@ -38,7 +41,7 @@ export const CANNOT_KNOW = [
 
 export async function checkNode(
   config: Config,
-  { report, signal, measuredMs }: NodeCheck,
+  { report, signal, measuredMs, store }: NodeCheck,
 ): Promise<NodeMeasurements> {
   const add = (findings: readonly Finding[]): void => {
     for (const finding of findings) if (!signal.aborted) report(finding)
@@ -47,17 +50,26 @@ export async function checkNode(
   add(checkConfiguration(config))
   add(checkFiles(config))
   add(checkClocks())
-  const url = `${'tlsCertFile' in config.process ? 'https' : 'http'}://${config.process.http}`
+  for (const { join } of config.groups) {
+    if (!('store' in join) || signal.aborted) continue
+    // oxlint-disable-next-line no-await-in-loop -- one store after the other, so that the latencies are true
+    const { findings, access } = await storeFindings(join.store, store)
+    const timing = timingOf(join, [])
+    add(findings)
+    if (timing !== null && access !== null) add([judgeDelay('writes to the store', access, timing)])
+  }
+  const agent = agentOf(config)
   const groups = config.groups.filter(isOverNetwork)
   const sampling = sampleHost(measuredMs, signal)
-  const answers = await Promise.all(groups.map(({ node }) => askAgent(url, node.group)))
-  const isRunning = answers.some((answer) => answer !== null)
+  const answers = await Promise.all(groups.map(({ node }) => askAgent(agent, node.group)))
+  const isRunning = answers.some((answer) => answer !== null && 'status' in answer)
   add((await checkPort('HTTP', parseAddress(config.process.http), isRunning)).findings)
   for (const [index, { node, join }] of groups.entries()) {
     if (signal.aborted) break
     const answer = answers[index] ?? null
+    const status = answer !== null && 'status' in answer ? answer.status : null
     // oxlint-disable-next-line no-await-in-loop -- one group after the other, in the order of the report
-    const port = await checkPort('UDP', parseAddress(node.listen), answer !== null)
+    const port = await checkPort('UDP', parseAddress(node.listen), status !== null)
     add(port.findings)
     const timing = timingOf(join, idsOf(node))
     let delay: Spread | null = null
@@ -66,19 +78,17 @@ export async function checkNode(
       add([
         warning(
           'group',
-          `the agent at ${url} refuses to say its status: ${answer.refused}`,
+          `the agent at ${agent.url} refuses to say its status: ${answer.refused}`,
           'give the doctor the configuration of that agent',
         ),
       ])
-    else if (answer !== null) {
+    if (status !== null) {
       add(
-        answer.status.self.id === node.id
-          ? judgeStatus(answer.status)
-          : [anotherNode(url, node.id, answer.status.self.id)],
+        status.self.id === node.id ? judgeStatus(status) : [anotherNode(agent.url, node.id, status.self.id)],
       )
       // The agent has measured for longer, in the thread that runs the election.
-      delay = answer.status.measured?.delayMs ?? null
-      lateness = answer.status.measured?.latenessMs ?? null
+      delay = status.measured?.delayMs ?? null
+      lateness = status.measured?.latenessMs ?? null
     } else if (!port.isInUse) {
       // oxlint-disable-next-line no-await-in-loop -- groups may share an address
       const probed = await probe({ node, join } as NodeGroup, measuredMs, signal)
@@ -96,6 +106,10 @@ export async function checkNode(
   }
   const sample = await sampling
   measurements.latenessMs ??= sample.lateness
+  for (const { join } of config.groups) {
+    const timing = 'store' in join ? timingOf(join, []) : null
+    if (timing !== null) add(judgeTiming(timing, sample.lateness, null, join.profile))
+  }
   add(judgeHost(sample))
   return measurements
 }
@@ -158,7 +172,7 @@ function probe({ node, join }: NodeGroup, durationMs: number, signal: AbortSigna
   )
 }
 
-/** Half of the slowest round trip: the direction that took longer cannot be told from outside. */
+/** Half of the slowest round trip: the two directions cannot be measured separately. */
 function slowest(probed: readonly ProbeResult[]): Spread | null {
   const trips = probed.flatMap(({ roundTrips }) => (roundTrips === null ? [] : [roundTrips]))
   if (trips.length === 0) return null

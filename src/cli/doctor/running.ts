@@ -1,6 +1,7 @@
 /** Checks a node whose agent is running: what it measured itself, and what its peers told it. */
 import { AgentUnreachableError, getStatus, type StatusResponse } from '../../service/client/index.ts'
-import { fetchOverHttp } from '../fetch.ts'
+import type { Config } from '../../service/config/index.ts'
+import { createFetch } from '../fetch.ts'
 import { type Finding, failed, formatMs, ok, warning } from './findings.ts'
 
 const TIMEOUT_MS = 2000
@@ -13,12 +14,29 @@ export type AgentAnswer =
   /** No agent answers. */
   | null
 
-export async function askAgent(url: string, group: string): Promise<AgentAnswer> {
+/** Where the agent of this configuration answers, and what it demands. */
+export function agentOf({ process: { http }, tls, readToken, adminToken }: Config) {
+  return {
+    url: `${tls === null ? 'http' : 'https'}://${http}`,
+    token: readToken ?? adminToken,
+    // The agent's own certificate is trusted: the doctor reads it from the agent's configuration.
+    fetch: createFetch(tls === null ? {} : { ca: tls.cert }),
+  }
+}
+
+export async function askAgent(
+  { url, token, fetch }: ReturnType<typeof agentOf>,
+  group: string,
+): Promise<AgentAnswer> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS)
-    return { status: await getStatus({ agent: url, group, signal, fetch: fetchOverHttp }) }
+    return { status: await getStatus({ agent: url, group, signal, token, fetch }) }
   } catch (error) {
-    return error instanceof AgentUnreachableError ? null : { refused: (error as Error).message }
+    const { message } = error as Error
+    // Something listens there if the connection is not refused, for example with another certificate.
+    return error instanceof AgentUnreachableError && /ECONNREFUSED|EADDRNOTAVAIL|ENETUNREACH/.test(message)
+      ? null
+      : { refused: message }
   }
 }
 

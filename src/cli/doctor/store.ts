@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { rmdirSync, statSync } from 'node:fs'
 import {
   type CellStore,
+  type Experiment,
   InvalidStoreError,
   MissingClientError,
   openStore,
@@ -10,20 +11,64 @@ import {
   runExperiment,
   StoreAccessDeniedError,
   type StoreConfig,
+  type StoreFacts,
   StoreUnreachableError,
   UnsuitableStoreError,
 } from '../../service/registers/index.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { readJsonFile } from '../input-files.ts'
+import { type Finding, failed, ok, type Spread, warning } from './findings.ts'
 import { printFailure, printReport } from './report.ts'
 
-export type StoreCheck = { readonly rounds: number; readonly timeoutMs: number; readonly isJson: boolean }
+export type StoreCheck = { readonly rounds: number; readonly timeoutMs: number }
+
+type Experimented = { readonly facts: StoreFacts; readonly result: Experiment }
 
 /** Prints a report, and returns the exit code. */
 export async function checkStore(
   config: StoreConfig,
-  { rounds, timeoutMs, isJson }: StoreCheck,
+  check: StoreCheck & { readonly isJson: boolean },
 ): Promise<number> {
+  try {
+    const { facts, result } = await experiment(config, check)
+    printReport(facts, result, check.isJson)
+    return result.findings.some(({ problem }) => problem !== null) ? EXIT.violated : EXIT.ok
+  } catch (error) {
+    printFailure(error, check.isJson)
+    return exitCodeOf(error)
+  }
+}
+
+/** The same as findings about a node that uses the store. */
+export async function storeFindings(
+  given: unknown,
+  check: StoreCheck,
+): Promise<{ readonly findings: readonly Finding[]; readonly access: Spread | null }> {
+  const docs = 'see docs/explanation/stores.md'
+  try {
+    const { facts, result } = await experiment(parseStoreFlag(given), check)
+    const { medianMs: p50, p99Ms: p99, maxMs: max } = result.write
+    const findings = [
+      ok('store', `${facts.place} answers, and this user can read and write`),
+      ...facts.sound.map((text) => ok('store', text)),
+      ...facts.weak.map((text) => warning('store', text, docs)),
+      ...result.findings.map(({ requirement, trials, problem }) =>
+        problem === null
+          ? ok('store', `${requirement} (tried ${trials} times)`)
+          : failed(
+              'store',
+              `${requirement}: ${problem}`,
+              'use another store: with this one two nodes can lead in one epoch',
+            ),
+      ),
+    ]
+    return { findings, access: { p50, p99, max } }
+  } catch (error) {
+    return { findings: [failed('store', (error as Error).message, docs)], access: null }
+  }
+}
+
+async function experiment(config: StoreConfig, { rounds, timeoutMs }: StoreCheck): Promise<Experimented> {
   // A group of its own, so that the experiment disturbs no node.
   const group = `doctor-${randomUUID().slice(0, 8)}`
   const missingFolder = config.kind === 'file' && !exists(config.path) ? config.path : null
@@ -32,11 +77,7 @@ export async function checkStore(
     stores.push(await openStore(config, group), await openStore(config, group))
     const [a, b] = stores as [CellStore, CellStore]
     const result = await runExperiment(a, b, { rounds, timeoutMs, nowMs: () => performance.now() })
-    printReport(a.facts, result, isJson)
-    return result.findings.some(({ problem }) => problem !== null) ? EXIT.violated : EXIT.ok
-  } catch (error) {
-    printFailure(error, isJson)
-    return exitCodeOf(error)
+    return { facts: a.facts, result }
   } finally {
     await Promise.allSettled(stores.map((store) => store.close()))
     if (missingFolder !== null) removeEmpty(missingFolder)
@@ -68,7 +109,7 @@ export function readStoreConfig(store: string, acceptWeak: boolean): StoreConfig
   return { ...config, acceptWeak }
 }
 
-export function parseStoreFlag(given: unknown): StoreConfig {
+function parseStoreFlag(given: unknown): StoreConfig {
   try {
     return parseStore(given)
   } catch (error) {

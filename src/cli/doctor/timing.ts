@@ -1,6 +1,6 @@
 /** Compares measured lateness and delays with what a group assumes, and proposes settings that fit. */
 import { microsOf, msOf, type NodeId, sortIds } from '../../core/index.ts'
-import { hostingOf } from '../../protocols/index.ts'
+import { DEFAULT_PROTOCOL, hostingOf } from '../../protocols/index.ts'
 import { InvalidOptionsError } from '../../service/config/problems.ts'
 import { protocolOptions } from '../../service/config/protocol-options.ts'
 import type { JoinOptions, StoreJoinOptions } from '../../service/node/index.ts'
@@ -20,7 +20,7 @@ export type Timing = {
 /** Null for a protocol that does not say what it assumes. */
 export function timingOf(join: JoinOptions | StoreJoinOptions, peers: readonly NodeId[]): Timing | null {
   const nodes = sortIds([join.id, ...peers])
-  const protocol = join.protocol ?? 'local-leader'
+  const protocol = join.protocol ?? DEFAULT_PROTOCOL
   const assumptions = hostingOf(protocol)?.assumptions
   if (assumptions === undefined) return null
   const options = protocolOptions(protocol, nodes, join)

@@ -25,7 +25,7 @@ data: /nowhere/data
 const PEERS = 'peers: [b=10.0.0.2:7400, {id: c, address: "10.0.0.3:7400", witness: true}]\n'
 
 describe('the file of an agent', () => {
-  it('is told from the file of a plan', () => {
+  it('is distinguished from the file of a plan', () => {
     expect(isAgentFile({ peers: [] })).toBe(true)
     expect(isAgentFile({ voters: ['a'], options: {} })).toBe(false)
   })

@@ -36,8 +36,8 @@ class FakeAgent {
     return this.#change('pause', isPaused ? 'paused' : 'up')
   }
 
-  stepDown(): Promise<string | null> {
-    this.calls.push('stepDown')
+  stepDown(to: string | null): Promise<string | null> {
+    this.calls.push(to === null ? 'stepDown' : `stepDown to ${to}`)
     return Promise.resolve(null)
   }
 
@@ -80,10 +80,11 @@ describe('commands on nodes', () => {
     expect(log()).toEqual(entries)
   })
 
-  it('step-down asks the leader', async () => {
+  it('step-down asks the leader, with the node that follows if one is chosen', async () => {
     const { agents, run } = setUp()
     await run('step-down')
-    expect(agents.map(({ calls }) => calls)).toEqual([['stepDown'], [], [], []])
+    await run('step-down n2')
+    expect(agents.map(({ calls }) => calls)).toEqual([['stepDown', 'stepDown to n2'], [], [], []])
   })
 
   it('wait refreshes until exactly one node leads', async () => {

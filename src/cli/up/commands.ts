@@ -11,7 +11,7 @@ import type { Direction, LocalGroup } from './local-group.ts'
 export const UP_COMMAND_ROWS: readonly (readonly [string, string])[] = [
   ['kill NODES, restart NODES', 'kill -9, start again'],
   ['pause NODES, resume NODES', 'SIGSTOP, SIGCONT'],
-  ['step-down', 'the leader hands leadership over'],
+  ['step-down [NODE]', 'the leader hands leadership over, to any node or to this one'],
   ['partition n1,n2 [n3,n4 ...]', 'cut the links between these parts and the rest'],
   ['cut LINK', 'drop all messages'],
   ['slow LINK MIN..MAX', 'delay each message by MIN to MAX milliseconds'],
@@ -40,10 +40,11 @@ const COMMANDS: {
   pause: { words: [1, 1], run: onNodes('paused', (agent) => agent.pause(true), 'was paused') },
   resume: { words: [1, 1], run: onNodes('resumed', (agent) => agent.pause(false)) },
   'step-down': {
-    words: [0, 0],
-    async run(group) {
+    words: [0, 1],
+    async run(group, [name]) {
+      const [successor] = name === undefined ? [] : findAgents(group, name)
       const [leader] = group.leaders
-      const problem = leader === undefined ? 'no node leads' : await leader.stepDown()
+      const problem = leader === undefined ? 'no node leads' : await leader.stepDown(successor?.id ?? null)
       if (problem !== null) group.report(`step-down: ${problem}`)
     },
   },

@@ -45,7 +45,7 @@ function app() {
   const post = async (path: string, body?: unknown, headers: Record<string, string> = { origin: PAGE }) => {
     const text = body === undefined ? {} : { body: JSON.stringify(body) }
     const response = await hono.request(`/v1/local/${path}`, { method: 'POST', headers, ...text })
-    return { status: response.status, headers: response.headers, json: (await response.json()) as unknown }
+    return { status: response.status, headers: response.headers, json: await response.json() }
   }
   return { ...made, hono, post }
 }

@@ -12,7 +12,7 @@ import { UsageError } from '../errors.ts'
 import { execute } from './commands.ts'
 import type { LocalGroup } from './local-group.ts'
 
-/** How often the state of the group is compared with the one that the agents know. */
+/** How often the state of the group is compared with what the agents know. */
 const COMPARE_INTERVAL_MS = 100
 
 const nodeBody = z.strictObject({ id: z.string().min(1).max(200) })

@@ -27,6 +27,10 @@ describe('describeEvent', () => {
   it.each<[object, string | null]>([
     [{ event: 'elected', token: 3, reason: 'elected' }, 'n1 leads with token 3 (elected)'],
     [{ event: 'revoked', token: 3, reason: 'expired' }, 'n1 no longer leads with token 3 (expired)'],
+    [
+      { event: 'revoked', token: 3, reason: 'expired', cause: { text: 'n1 was late by 93 ms (σ is 30 ms)' } },
+      'n1 no longer leads with token 3 (expired: n1 was late by 93 ms (σ is 30 ms))',
+    ],
     [{ event: 'warning', reason: 'storage: slow' }, 'n1 warning (storage: slow)'],
     [{ event: 'change', leader: 'n2' }, null],
     [

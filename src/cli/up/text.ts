@@ -25,8 +25,10 @@ export function parseLogLine(line: string): Partial<AgentEvent> | null {
 
 /** Describes an event of an agent's log; null if it is not shown. */
 export function describeEvent(id: string, event: Partial<AgentEvent>): string | null {
-  const suffix =
-    event.reason === null || event.reason === undefined || event.reason === '' ? '' : ` (${event.reason})`
+  const why = [event.reason, event.event === 'revoked' ? event.cause?.text : null].filter(
+    (text) => typeof text === 'string' && text !== '',
+  )
+  const suffix = why.length === 0 ? '' : ` (${why.join(': ')})`
   switch (event.event) {
     case 'elected':
       return `${id} leads with token ${event.token}${suffix}`

@@ -27,7 +27,7 @@ import {
 import type { HeartbeatSuppression } from './heartbeat-suppression.ts'
 import { type Election, isSame, type Release, type Request } from './messages.ts'
 import { isReached, newsOf } from './news.ts'
-import { isAlive, isRival } from './peers.ts'
+import { isRival } from './peers.ts'
 import { createProbes } from './probe.ts'
 import type { Reachability } from './reachability.ts'
 import { afterMiss, afterWin as recordAfterWin } from './record.ts'
@@ -137,14 +137,10 @@ export function createCandidacy(
     return now + rotationPeriod * (votersOf(vote.config).length - 1)
   }
 
-  /**
-   * After a step-down the node ranks low for a while, so that other nodes lead. `to`: the node that shall lead next. It
-   * becomes a candidate at once, regardless of its rank, and the others wait for it. If it is unreachable, they do not.
-   */
+  /** After a step-down the node ranks low for a while, so that other nodes lead. `to`: see hand-over.ts. */
   function stepDown(state: LocalLeaderState, now: Micros, to?: NodeId): LocalLeaderStep {
     const lowUntil = nextTurnAt(state, now) ?? now + timing.retirement
-    const isThere = to !== undefined && isAlive(state.known.peers[placeOf(to)] ?? null, now, timing.expires)
-    return giveUp(state, 'stepped down', lowUntil, now, true, isThere ? to : undefined)
+    return giveUp(state, 'stepped down', lowUntil, now, true, to)
   }
 
   /**

@@ -20,7 +20,7 @@ const handOver = (to: NodeId, more: PlainObject = {}): Report =>
   })
 
 describe('a leader that hands over to a chosen node', () => {
-  it('is followed by that node, whatever its rank, as fast as by the next in rank', () => {
+  it('is followed by that node regardless of its rank, as fast as by the next in rank', () => {
     for (const to of [2, 3, 4, 5]) {
       const report = handOver(to)
       expect(histories(report)).toEqual([

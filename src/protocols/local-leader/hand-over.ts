@@ -1,4 +1,8 @@
-/** Handing over to a chosen node. */
+/**
+ * Handing over to a chosen node. The Release names it. It becomes a candidate at once and ranks first until its request is
+ * decided, so that voters support it even if they rank before it. The others wait for a round trip. Ranks never matter for
+ * safety: as after any hand-over, the request needs a majority, and has a larger epoch.
+ */
 import type { Micros, NodeId } from '../../core/index.ts'
 import { type Context, UNWILLING } from './context.ts'
 import { isAlive } from './peers.ts'

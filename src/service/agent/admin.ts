@@ -5,7 +5,7 @@ import type { ErrorResponse } from '../client/index.ts'
 
 export function errorResponse(
   c: Context,
-  status: 400 | 401 | 403 | 404 | 409 | 413 | 500 | 503,
+  status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 500 | 503,
   code: string,
   message: string,
   field: string | null = null,

@@ -38,12 +38,13 @@ type Served = {
   readonly groups?: readonly string[]
   readonly isLoopback?: boolean
   readonly hosts?: readonly string[] | null
+  readonly readToken?: string | null
 }
 
 function agent(
   status: Partial<GroupStatus> = {},
   adminToken: string | null = TOKEN,
-  { groups: names = ['g'], isLoopback = true, hosts = [] }: Served = {},
+  { groups: names = ['g'], isLoopback = true, hosts = [], readToken = null }: Served = {},
 ) {
   const events = new EventLog('run', 3)
   const closing = new AbortController()
@@ -68,7 +69,15 @@ function agent(
   const groups = new Map(
     names.map((name) => [name, createServedGroup({ node: nodeIn(name), events, monitor })]),
   )
-  const app = createApp({ groups, adminToken, isLoopback, hosts, version: '0', closing: closing.signal })
+  const app = createApp({
+    groups,
+    adminToken,
+    readToken,
+    isLoopback,
+    hosts,
+    version: '0',
+    closing: closing.signal,
+  })
   const node = (groups.get('g') ?? present([...groups.values()][0], 'a group')).node
   return { app, events, closing, stepped, monitor, node }
 }
@@ -218,7 +227,7 @@ describe('an agent over HTTP', () => {
       app.request('/v1/leader?group=other'),
       app.request('/v1/step-down'),
     ])
-    expect(answers.map(({ status }) => status)).toEqual([413, 413, 404, 404, 404])
+    expect(answers.map(({ status }) => status)).toEqual([413, 413, 404, 404, 405])
     const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorResponse>))
     expect(bodies[3]).toEqual({
       error: {
@@ -228,6 +237,76 @@ describe('an agent over HTTP', () => {
       },
     })
     for (const body of bodies) expect(Object.keys(body.error)).toEqual(['code', 'message', 'field'])
+  })
+})
+
+describe('a request that does not belong here', () => {
+  it.each<[string, string, Record<string, string>, number, string]>([
+    ['POST', '/v1/status', {}, 405, '/v1/status does not accept POST; use GET'],
+    ['DELETE', '/v1/events', {}, 405, '/v1/events does not accept DELETE; use GET'],
+    ['GET', '/v1/claim', {}, 405, '/v1/claim does not accept GET; use POST or DELETE'],
+    ['POST', '/v1/nothing', {}, 404, 'unknown path: POST /v1/nothing'],
+    [
+      'GET',
+      '/v1/events',
+      { upgrade: 'websocket', connection: 'upgrade' },
+      400,
+      'this agent has no WebSocket: read the events with GET /v1/events (server-sent events)',
+    ],
+    ['GET', '/v1/status?group=other', {}, 404, 'this agent does not serve the group other; it serves g'],
+    ['GET', '/v1/history?group=other', {}, 404, 'this agent does not serve the group other; it serves g'],
+    ['GET', '/v1/events?only=everything', {}, 400, 'only=everything: must be events, or omitted'],
+    ['GET', '/v1/local', {}, 404, 'this agent was not started by conclave up: it has no local supervisor'],
+  ])('%s %s with %j is answered in words', async (method, path, headers, status, message) => {
+    const response = await agent().app.request(path, { method, headers })
+    expect([response.status, ((await response.json()) as ErrorResponse).error.message]).toEqual([
+      status,
+      message,
+    ])
+  })
+})
+
+describe('a read token', () => {
+  const READ = 'a read token of some length'
+  const ask = async (
+    path: string,
+    token: string | null,
+    headers: Record<string, string> = {},
+  ): Promise<number> => {
+    const { app } = agent({}, TOKEN, { readToken: READ })
+    const authorization = token === null ? {} : { authorization: `Bearer ${token}` }
+    const response = await app.request(path, { headers: { ...authorization, ...headers } })
+    await response.body?.cancel()
+    return response.status
+  }
+
+  it.each([
+    '/v1/status',
+    '/v1/leader',
+    '/v1/members',
+    '/v1/history',
+    '/v1/events',
+    '/v1/trace',
+    '/metrics',
+    '/',
+  ])('is needed for %s', async (path) => {
+    const tokens = [null, 'wrong', READ.slice(1), READ, TOKEN]
+    expect(await Promise.all(tokens.map((token) => ask(path, token)))).toEqual([401, 401, 401, 200, 200])
+  })
+
+  it('is not needed for checks and for the page, which contains no state', async () => {
+    const html = { accept: 'text/html' }
+    expect(await Promise.all(['/healthz', '/readyz'].map((path) => ask(path, null)))).toEqual([200, 200])
+    expect(await ask('/leader', null)).toBe(503)
+    expect(await ask('/', null, html)).not.toBe(401)
+    expect(await ask('/assets/none.js', null)).toBe(404)
+  })
+
+  it('does not allow what needs the admin token', async () => {
+    const { app } = agent({ role: 'leader' }, TOKEN, { readToken: READ })
+    const step = (token: string) =>
+      app.request('/v1/step-down', { method: 'POST', headers: { authorization: `Bearer ${token}` } })
+    expect([(await step(READ)).status, (await step(TOKEN)).status]).toEqual([401, 200])
   })
 })
 

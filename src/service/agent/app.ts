@@ -4,14 +4,14 @@
  * describes every path.
  */
 import { setMaxListeners } from 'node:events'
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { LocalResponse } from '../client/index.ts'
 import { errorResponse, requireReadToken } from './admin.ts'
 import { addAdminRoutes } from './admin-routes.ts'
 import { readBody, type WithBody } from './body.ts'
 import { refuseOtherHosts } from './hosts.ts'
 import { renderMetrics } from './metrics.ts'
-import { openApi } from './openapi.ts'
+import { openApi, ROUTES } from './openapi.ts'
 import {
   historyResponse,
   leaderResponse,
@@ -59,6 +59,7 @@ export function createApp(options: AppOptions): Hono<WithBody> {
     c.header('X-Content-Type-Options', 'nosniff')
   })
   if (hosts !== null) app.use(refuseOtherHosts(hosts))
+  app.use(refuseWebSockets)
   const { readToken = null } = options
   if (readToken !== null) app.use(requireReadToken([readToken, options.adminToken]))
   app.use(readBody)
@@ -73,9 +74,29 @@ export function createApp(options: AppOptions): Hono<WithBody> {
   addChecks(app, withGroup, groups)
   addMetrics(app, groups)
   addPage(app, withGroup, options)
-  app.notFound((c) => errorResponse(c, 404, 'NotFound', `unknown path: ${c.req.method} ${c.req.path}`))
+  app.notFound(respondUnknown)
   app.onError((error, c) => errorResponse(c, 500, error.name, error.message))
   return app
+}
+
+const refuseWebSockets: MiddlewareHandler = (c, next) => {
+  if (c.req.header('Upgrade')?.toLowerCase() !== 'websocket') return next()
+  const message = 'this agent has no WebSocket: read the events with GET /v1/events (server-sent events)'
+  return Promise.resolve(errorResponse(c, 400, 'NoWebSocket', message, 'Upgrade'))
+}
+
+/** A path that exists for other methods names them. */
+function respondUnknown(c: Context): Response {
+  const { method, path } = c.req
+  const methods = ROUTES.filter((route) => route.path === path).map((route) => route.method.toUpperCase())
+  if (methods.length === 0) return errorResponse(c, 404, 'NotFound', `unknown path: ${method} ${path}`)
+  c.header('Allow', methods.join(', '))
+  return errorResponse(
+    c,
+    405,
+    'MethodNotAllowed',
+    `${path} does not accept ${method}; use ${methods.join(' or ')}`,
+  )
 }
 
 function addStatusRoutes(app: Hono<WithBody>, withGroup: WithGroup, version: string): void {

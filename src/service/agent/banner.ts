@@ -10,6 +10,8 @@ export type GroupCondition = {
   readonly voters: readonly (readonly Id[])[]
   readonly reachable: readonly Id[]
   readonly leaderlessMs: number | null
+  /** Why there is no leader, if more is known than the nodes that are reachable; null with a leader. */
+  readonly cause?: string | null
   readonly alarm: string | null
   /** Null for protocols without views. */
   readonly membership: Membership | null
@@ -127,8 +129,8 @@ function leadsText({ group, leader }: GroupCondition): string {
   return `${leader?.id} leads ${group}${token}`
 }
 
-function leaderless({ group, leaderlessMs }: GroupCondition, why: string): string {
-  return `no leader in ${group} for ${((leaderlessMs ?? 0) / 1000).toFixed(1)} s: ${why}`
+function leaderless({ group, leaderlessMs, cause = null }: GroupCondition, why: string): string {
+  return `no leader in ${group} for ${((leaderlessMs ?? 0) / 1000).toFixed(1)} s: ${why}${cause === null ? '' : `; ${cause}`}`
 }
 
 const isOrAre = (count: number): string => (count === 1 ? 'is' : 'are')

@@ -57,7 +57,7 @@ function lab() {
     now: () => state.now,
     fetch: async (url, init) => {
       if (state.error !== null) throw state.error
-      const body = JSON.parse(String(init?.body)) as Sent['body']
+      const body = JSON.parse(init?.body as string) as Sent['body']
       sent.push({ path: (url as URL).pathname, body })
       return new Response(null, { status: state.status })
     },

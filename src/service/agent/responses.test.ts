@@ -125,6 +125,23 @@ describe('statusResponse', () => {
     })
   })
 
+  it('says why there is no leader, if that is known', () => {
+    const group = served({})
+    statusResponse(group)
+    const cause = { kind: 'late', node: 'a', text: 'a was late by 93 ms (σ is 30 ms)' } as const
+    const without: GroupStatus = {
+      ...STATUS,
+      leader: null,
+      nodes: STATUS.nodes.map((node) =>
+        node.id === 'a' ? { ...node, lastTerm: { token: 12, cause, endedMsAgo: 5 } } : node,
+      ),
+    }
+    const { banner } = statusResponse({ ...group, node: { ...group.node, status: () => without } })
+    expect(banner).toMatch(
+      /^no leader in g for \d\.\d s: 2 of 3 voters are reachable, 2 are needed; a was late by 93 ms \(σ is 30 ms\)$/,
+    )
+  })
+
   it('says whether it is the primary only where that is known', () => {
     expect('primary' in statusResponse(served({}))).toBe(false)
     expect(statusResponse(served({ primary: false })).primary).toBe(false)

@@ -81,6 +81,7 @@ export function statusResponse(group: ServedGroup): StatusResponse {
     voters,
     reachable: nodes.flatMap((each) => (each.reachable ? [each.id] : [])),
     leaderlessMs,
+    cause: history.currentCause(),
     alarm: monitor.alarm,
     membership,
   })

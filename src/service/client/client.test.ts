@@ -170,6 +170,37 @@ describe('watch', () => {
     expect((await collect(Array.from(text))).events).toEqual(expected)
   })
 
+  it('skips junk, and events of a newer agent', async () => {
+    const junk = [
+      'event: elected\ndata: {"cut',
+      'event: status\ndata: 7',
+      'event: history\ndata: null',
+      'data: hello',
+      'event: invented\ndata: {}',
+      '\u0000\u0001',
+      `id: run-7\nevent: elected\ndata: ${EVENT}`,
+      '',
+    ]
+    expect((await collect([junk.join('\n\n')])).events).toEqual([
+      { type: 'event', id: 'run-7', event: JSON.parse(EVENT) as unknown },
+    ])
+  })
+
+  it('yields the status and changes of the history on request', async () => {
+    const body = ['event: status\ndata: {"group":"g"}\n\nevent: history\ndata: {"number":3}\n\n']
+    const { fetch, requests } = fakeFetch(() => ({ body }))
+    const events: WatchEvent[] = []
+    for await (const event of watch({ agent: AGENT, fetch, status: true, token: 'read' })) events.push(event)
+    expect(events).toEqual([
+      { type: 'status', status: { group: 'g' } },
+      { type: 'history', term: { number: 3 } },
+    ])
+    expect(requests[0]?.url).toBe(`${AGENT}/v1/events`)
+    expect(requests[0]?.init.headers).toMatchObject({ authorization: 'Bearer read' })
+    await collect([])
+    expect((await collect([])).requests[0]?.url).toBe(`${AGENT}/v1/events?only=events`)
+  })
+
   it('drops an event that the end of the stream cuts off', async () => {
     expect((await collect([`id: run-1\nevent: elected\ndata: ${EVENT}`])).events).toEqual([])
   })

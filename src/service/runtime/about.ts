@@ -3,7 +3,7 @@
  * never shown to a protocol. docs/reference/wire.md describes its fields.
  */
 import { z } from 'zod'
-import type { Message, NodeId } from '../../core/index.ts'
+import type { Message } from '../../core/index.ts'
 import type { Cause, CauseKind, EndedTerm, Measured, NodeRole, Spread } from './measured.ts'
 
 export const ABOUT = 'About'
@@ -30,14 +30,14 @@ const KINDS = [
   'unknown',
 ] as const satisfies readonly CauseKind[]
 
+const CONTROLS = /\p{Cc}/u
+
 /** Texts of other nodes are shown to operators: in terminals, logs and pages. */
 function printable(most: number) {
   return z
     .string()
     .max(most)
-    .refine((text) => [...text].every((char) => (char.codePointAt(0) ?? 0) >= 0x20 && char !== '\u007f'), {
-      message: 'must not contain control characters',
-    })
+    .refine((text) => !CONTROLS.test(text), { message: 'must not contain control characters' })
 }
 
 const ms = z.number().min(0).max(MOST_MS)
@@ -127,11 +127,11 @@ function encodeEnd({ token, cause, endedMsAgo }: EndedTerm): AboutGroup['last'] 
 
 /** The text without control characters, and not too long. */
 function clip(text: string): string {
-  const shown = [...text].filter((char) => (char.codePointAt(0) ?? 0) >= 0x20 && char !== '\u007f').join('')
+  const shown = text.replaceAll(/\p{Cc}/gu, '')
   return shown.length <= LONGEST_TEXT ? shown : `${shown.slice(0, LONGEST_TEXT - 1)}…`
 }
 
-/** Null where the URL cannot be told. */
+/** Null if the URL must not be sent. */
 export function clipPage(url: string | null): string | null {
   return page.safeParse(url).success ? url : null
 }
@@ -142,19 +142,19 @@ export function spreadIn(values: About['lateness']): Spread | null {
   return { p50, p99, max }
 }
 
-export function spreadOut(spread: Spread | null): About['lateness'] {
-  return spread === null ? null : [spread.p50, spread.p99, spread.max]
+export function spreadOut(measured: Spread | null): About['lateness'] {
+  return measured === null ? null : [measured.p50, measured.p99, measured.max]
 }
 
-/** What a node told about a group, as `agoMs` milliseconds later. */
+/** What a node reported about a group, `agoMs` milliseconds ago. */
 export function groupIn(
   { windowMs, lateness, delay, groups }: About,
   digest: number,
   agoMs: number,
 ): OwnGroup | null {
-  const told = groups.find((each) => each.group === digest)
-  if (told === undefined) return null
-  const { role, priority, sigmaMs, deltaMs, margin, last } = told
+  const found = groups.find((each) => each.group === digest)
+  if (found === undefined) return null
+  const { role, priority, sigmaMs, deltaMs, margin, last } = found
   const measured: Measured = {
     windowMs,
     latenessMs: spreadIn(lateness),
@@ -170,6 +170,6 @@ function endIn(
   { token, kind, node, text, msAgo }: NonNullable<AboutGroup['last']>,
   agoMs: number,
 ): EndedTerm {
-  const cause: Cause = { kind, node: node as NodeId | null, text }
+  const cause: Cause = { kind, node, text }
   return { token, cause, endedMsAgo: msAgo + agoMs }
 }

@@ -24,7 +24,7 @@ import type { DropReason } from './udp.ts'
 
 const INTERVAL: Micros = 5_000_000
 const SOON: Micros = 1_000_000
-/** A peer that tells more often than this is not listened to. */
+/** More frequent reports of a peer are ignored. */
 const MIN_INTERVAL: Micros = 100_000
 /** How long ago another node may have been late to be the cause of an expired lease. */
 const RECENT_MS = 2_000
@@ -41,9 +41,9 @@ export type AboutHooks = {
 /** Names this run of the process, and the version of Conclave. */
 export type ProcessName = { readonly run: string; readonly version: string | null }
 
-type Told = { readonly about: About; readonly at: Micros }
+type Received = { readonly about: About; readonly at: Micros }
 
-/** What a peer told about a group. */
+/** What a peer reported about a group. */
 export type PeerReport = {
   readonly group: OwnGroup | null
   readonly run: string | null
@@ -57,7 +57,7 @@ export class Abouts {
   readonly #measures: ProcessMeasures
   readonly #hooks: AboutHooks
   readonly #groups = new Map<string, (now: Micros) => OwnGroup>()
-  readonly #told = new Map<NodeId, Told>()
+  readonly #received = new Map<NodeId, Received>()
   #page: string | null = null
   #number = 0
   #sentAt: Micros = Number.NEGATIVE_INFINITY
@@ -98,13 +98,13 @@ export class Abouts {
     return this.#name.version
   }
 
-  /** Something changed: tell it soon. */
+  /** Something changed: report it soon. */
   noteChange(): void {
     this.#isDirty = true
   }
 
   forget(peer: NodeId): void {
-    this.#told.delete(peer)
+    this.#received.delete(peer)
   }
 
   /** Called about twice a second. */
@@ -119,7 +119,7 @@ export class Abouts {
     this.#isDirty = false
     if (peers.length === 0) return
     const body = this.#compose(peers, now)
-    for (const peer of peers) this.#hooks.send(peer, body as unknown as Message)
+    for (const peer of peers) this.#hooks.send(peer, body)
   }
 
   receive(from: NodeId, message: Message, now: Micros): DropReason | null {
@@ -127,20 +127,20 @@ export class Abouts {
     if (typeof about === 'string') return 'unreadable'
     const incarnation = this.#hooks.incarnationOf(from)
     if (incarnation === null) return null
-    const last = this.#told.get(from)
+    const last = this.#received.get(from)
     if (about.by !== incarnation) return 'earlier incarnation'
     if (last !== undefined && last.about.by === about.by && about.number <= last.about.number)
       return 'heard before'
     if (last !== undefined && now - last.at < MIN_INTERVAL) return 'too many'
-    this.#told.set(from, { about, at: now })
+    this.#received.set(from, { about, at: now })
     return null
   }
 
-  /** What a peer told last; null if it told nothing. */
+  /** What a peer reported last; null if it reported nothing. */
   reportOf(peer: NodeId, group: string, now: Micros): PeerReport | null {
-    const told = this.#told.get(peer)
-    if (told === undefined) return null
-    const { about, at } = told
+    const last = this.#received.get(peer)
+    if (last === undefined) return null
+    const { about, at } = last
     const agoMs = Math.round((now - at) / 1000)
     const hears = about.hears?.map(([id, heard, rttMs]): [string, Hearing] => [
       String(id),
@@ -155,18 +155,18 @@ export class Abouts {
     }
   }
 
-  /** Whom a peer hears, as it last told, and how long ago that was. */
+  /** Whom a peer hears, as it last reported, and how long ago that was. */
   hearingOf(
     peer: NodeId,
     now: Micros,
   ): { readonly hears: { readonly [id: string]: Hearing }; readonly ageMs: number } | null {
-    const told = this.#told.get(peer)
-    if (told === undefined || told.about.hears === null) return null
-    const hears = told.about.hears.map(([id, heardMsAgo, rttMs]): [string, Hearing] => [
+    const last = this.#received.get(peer)
+    if (last === undefined || last.about.hears === null) return null
+    const hears = last.about.hears.map(([id, heardMsAgo, rttMs]): [string, Hearing] => [
       String(id),
       { heardMsAgo, rttMs },
     ])
-    return { hears: Object.fromEntries(hears), ageMs: (now - told.at) / 1000 }
+    return { hears: Object.fromEntries(hears), ageMs: (now - last.at) / 1000 }
   }
 
   /** Whom this process hears. */
@@ -178,14 +178,14 @@ export class Abouts {
     )
   }
 
-  /** Of these nodes, the one that was later than assumed just now, by its own report. */
+  /** Of these nodes, which one was later than assumed just now, by its own report. */
   latePeer(among: readonly NodeId[], now: Micros): { readonly id: NodeId; readonly by: Micros } | null {
     let worst: { readonly id: NodeId; readonly by: Micros } | null = null
     for (const id of among) {
-      const told = this.#told.get(id)
-      if (told === undefined || told.about.late === null) continue
-      const [byMs, agoMs] = told.about.late
-      if (agoMs + (now - told.at) / 1000 > RECENT_MS) continue
+      const last = this.#received.get(id)
+      if (last === undefined || last.about.late === null) continue
+      const [byMs, agoMs] = last.about.late
+      if (agoMs + (now - last.at) / 1000 > RECENT_MS) continue
       if (worst === null || byMs * 1000 > worst.by) worst = { id, by: byMs * 1000 }
     }
     return worst

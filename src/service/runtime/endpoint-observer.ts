@@ -62,6 +62,20 @@ export class EndpointObserver {
     if (id !== null) this.#links.noteSender(id, at, isAtHome ? null : address, now)
   }
 
+  /** A datagram of a peer arrived: for this incarnation of this process, or not. */
+  noteDatagram(peer: NodeId, isInSession: boolean, now: Micros): void {
+    if (!isInSession) this.#links.noteOutOfSession(peer, now)
+    else {
+      this.heard.set(peer, now)
+      this.#links.noteInSession(peer)
+    }
+  }
+
+  /** Datagrams of a peer were dropped, and that is reported. */
+  noteDropped(peer: NodeId): void {
+    this.#links.noteDropped(peer)
+  }
+
   /** A sealed datagram with the id of this process. */
   noteOwnId(at: Address): void {
     this.#links.noteOwnId(at)

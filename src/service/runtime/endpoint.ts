@@ -145,7 +145,7 @@ export class Endpoint {
         isPeer: (at, port) => endpoint !== null && endpoint.#directory.entryAt(at, port) !== null,
         message: (from, to, body, at) => (endpoint === null ? null : endpoint.#receive(from, to, body, at)),
         dropped: (refused) =>
-          hooks.dropped(refused, endpoint === null ? null : endpoint.#directory.idAt(refused.from)),
+          hooks.dropped(refused, endpoint === null ? null : endpoint.#droppedFrom(refused)),
       },
     ).catch((error: unknown) => {
       settings.storage.close()
@@ -400,17 +400,25 @@ export class Endpoint {
     if (isStale(sessions, from, datagram)) return 'heard before'
     if (datagram.for !== sessions.incarnation) {
       const { drop, isAnswered } = this.#outOfSession.receive(from, datagram, this.#clock.now())
+      if (drop !== 'heard before') this.#observer.noteDatagram(from, false, this.#clock.now())
       if (isAnswered) this.#loop.message(from, body)
       return drop
     }
     const now = this.#clock.now()
     const trip = roundTripOf(sessions, datagram, now)
-    this.#observer.heard.set(from, now)
+    this.#observer.noteDatagram(from, true, now)
     this.#directory.heard(from)
     this.#loop.message(from, body)
     // Afterwards, so that it is known whether this process was late itself.
     if (trip !== null) this.#observer.measures.noteRoundTrip(from, trip, now)
     return null
+  }
+
+  /** The peer at the address of dropped datagrams. */
+  #droppedFrom({ from }: DroppedDatagrams): NodeId | null {
+    const peer = this.#directory.idAt(from)
+    if (peer !== null) this.#observer.noteDropped(peer)
+    return peer
   }
 
   #handleOutput({ group, ...event }: Output): void {

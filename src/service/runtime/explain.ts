@@ -7,7 +7,13 @@ import type { WhyLate } from './thread-times.ts'
 /** This node acted late. */
 export type LateEpisode = { readonly by: Micros; readonly at: Micros; readonly why: WhyLate }
 /** A message took longer than assumed. */
-export type SlowEpisode = { readonly by: Micros; readonly at: Micros; readonly from: NodeId | null }
+export type SlowEpisode = {
+  readonly by: Micros
+  readonly at: Micros
+  readonly from: NodeId | null
+  /** Whether this thread waited for a CPU meanwhile, so that the message was read late. */
+  readonly isStarved: boolean
+}
 
 export type Evidence = {
   readonly now: Micros

@@ -29,10 +29,25 @@ export type MonitorSettings = {
   noted?(late: LateEpisode | null, slow: SlowEpisode | null): void
 }
 
+/** A warning comes shortly after the first broken assumption, so that it can name the worst of several. */
+const GATHERING: Micros = 1_000_000
 const WARNING_INTERVAL: Micros = 30_000_000
+/** It is repeated sooner if it has become worse by this factor: the settings that it named would not do. */
+const WORSE = 1.5
+const WORSE_INTERVAL: Micros = 3_000_000
 
 /** The broken assumptions since the last warning of their kind. */
-type Pending = { count: number; worst: Micros; since: Micros; detail: string; warnedAt: Micros }
+type Pending = {
+  count: number
+  worst: Micros
+  since: Micros
+  /** What is known about the worst: after its length, and why it happened. */
+  detail: string
+  why: string
+  /** The last warning: when, and the worst that it named. */
+  warnedAt: Micros
+  warnedWorst: Micros
+}
 
 const LATE_REASONS = {
   busy: ': its own thread was busy',
@@ -40,6 +55,9 @@ const LATE_REASONS = {
   stopped: ': the process was stopped',
   unknown: '',
 }
+
+/** Proposed settings tolerate half as much again as the worst that was measured: worse may follow. */
+const AMPLE = 1.5
 
 const NO_SETTING = 'meanwhile its lease expires, and no setting should prevent that'
 
@@ -74,15 +92,16 @@ export class GroupMonitor {
   noteLateness(episode: LateEpisode): void {
     if (episode.by <= this.assumed.sigma) return
     if (this.#late === null || episode.by >= this.#late.by) this.#late = episode
-    if (isPause(episode)) count(this.#pendingPause, episode.by, episode.at, '')
-    else count(this.#pendingLate, episode.by, episode.at, LATE_REASONS[episode.why])
+    if (isPause(episode)) count(this.#pendingPause, episode.by, episode.at, '', '')
+    else count(this.#pendingLate, episode.by, episode.at, '', LATE_REASONS[episode.why])
     this.#settings.noted?.(this.#late, null)
   }
 
   noteDelay(episode: SlowEpisode): void {
     if (episode.by <= this.assumed.delta) return
     if (this.#slow === null || episode.by >= this.#slow.by) this.#slow = episode
-    count(this.#pendingSlow, episode.by, episode.at, episode.from === null ? '' : `, from ${episode.from}`)
+    const from = episode.from === null ? '' : `, from ${episode.from}`
+    count(this.#pendingSlow, episode.by, episode.at, from, episode.isStarved ? LATE_REASONS.starved : '')
     this.#settings.noted?.(null, this.#slow)
   }
 
@@ -119,39 +138,32 @@ export class GroupMonitor {
   /** Gives the warnings that are due. Called about once a second. */
   tick(now: Micros): void {
     const { sigma, delta, names } = this.assumed
-    this.#warn(this.#pendingLate, now, ({ worst, times, detail }) => {
-      const remedy = showRemedy(this.#settings.remedy({ sigma: worst }))
-      return [
-        'late',
-        `this node was up to ${showMs(worst)} late${times} (${names.sigma} is ${sigma / 1000})${detail}; ${remedy}`,
-      ]
+    this.#warn(this.#pendingLate, now, (worst, times, { why }) => {
+      const remedy = showRemedy(this.#settings.remedy({ sigma: AMPLE * worst }))
+      const seen = `this node was up to ${showMs(worst)} late${times} (${names.sigma} is ${sigma / 1000})${why}`
+      return ['late', `${seen}; ${remedy}`]
     })
-    this.#warn(this.#pendingPause, now, ({ worst, times }) => [
+    this.#warn(this.#pendingPause, now, (worst, times) => [
       'paused',
       `this node was stopped for up to ${showMs(worst)}${times}: by SIGSTOP, a frozen container or a paused machine; ${NO_SETTING}`,
     ])
-    this.#warn(this.#pendingSlow, now, ({ worst, times, detail }) => {
-      const remedy = showRemedy(this.#settings.remedy({ delta: worst }))
-      return [
-        'slow',
-        `messages took up to ${showMs(worst)}${detail}${times} (${names.delta} is ${delta / 1000}); ${remedy}`,
-      ]
+    this.#warn(this.#pendingSlow, now, (worst, times, { detail, why }) => {
+      const remedy = showRemedy(this.#settings.remedy({ delta: AMPLE * worst }))
+      const seen = `messages took up to ${showMs(worst)}${detail}${times} (${names.delta} is ${delta / 1000})${why}`
+      return ['slow', `${seen}; ${remedy}`]
     })
   }
 
   #warn(
     pending: Pending,
     now: Micros,
-    text: (seen: {
-      readonly worst: Micros
-      readonly times: string
-      readonly detail: string
-    }) => [string, string],
+    text: (worst: Micros, times: string, pending: Pending) => [what: string, detail: string],
   ): void {
-    if (pending.count === 0 || now - pending.warnedAt < WARNING_INTERVAL) return
+    if (!isDue(pending, now)) return
     const times = pending.count === 1 ? '' : `, ${pending.count} times in ${showSeconds(now - pending.since)}`
-    const [what, detail] = text({ worst: pending.worst, times, detail: pending.detail })
+    const [what, detail] = text(pending.worst, times, pending)
     pending.count = 0
+    pending.warnedWorst = pending.worst
     pending.worst = 0
     pending.warnedAt = now
     this.#settings.warn(what, detail)
@@ -159,15 +171,29 @@ export class GroupMonitor {
 }
 
 function noPending(): Pending {
-  return { count: 0, worst: 0, since: 0, detail: '', warnedAt: Number.NEGATIVE_INFINITY }
+  return {
+    count: 0,
+    worst: 0,
+    since: 0,
+    detail: '',
+    why: '',
+    warnedAt: Number.NEGATIVE_INFINITY,
+    warnedWorst: 0,
+  }
 }
 
-function count(pending: Pending, by: Micros, at: Micros, detail: string): void {
+function isDue({ count: times, since, worst, warnedAt, warnedWorst }: Pending, now: Micros): boolean {
+  if (times === 0 || now - since < GATHERING) return false
+  return now - warnedAt >= (worst >= WORSE * warnedWorst ? WORSE_INTERVAL : WARNING_INTERVAL)
+}
+
+function count(pending: Pending, by: Micros, at: Micros, detail: string, why: string): void {
   if (pending.count === 0) pending.since = at
   pending.count += 1
   if (by <= pending.worst) return
   pending.worst = by
   pending.detail = detail
+  pending.why = why
 }
 
 function showSeconds(micros: Micros): string {

@@ -40,6 +40,10 @@ export class LinkWatch {
   readonly #reported = new Set<string>()
   /** The last address of each peer that is not the configured one. */
   readonly #elsewhere = new Map<NodeId, Elsewhere>()
+  /** Since when datagrams of a peer do not name this process, and when the last one came. */
+  readonly #outOfSession = new Map<NodeId, { readonly since: Micros; lastAt: Micros }>()
+  /** The peers whose datagrams were dropped. */
+  readonly #dropped = new Set<NodeId>()
   /** When a peer was last heard from its configured address. */
   readonly #atHomeAt = new Map<NodeId, Micros>()
 
@@ -84,24 +88,50 @@ export class LinkWatch {
     )
   }
 
+  /**
+   * A datagram arrived that does not name the incarnation of this process: its sender has not heard this process yet. Soon
+   * it does, unless the other direction is cut.
+   */
+  noteOutOfSession(peer: NodeId, now: Micros): void {
+    const known = this.#outOfSession.get(peer)
+    if (known === undefined || now - known.lastAt > RECENT)
+      this.#outOfSession.set(peer, { since: now, lastAt: now })
+    else known.lastAt = now
+  }
+
+  noteInSession(peer: NodeId): void {
+    this.#outOfSession.delete(peer)
+  }
+
+  /** Datagrams from the address of a peer are dropped, which was reported. */
+  noteDropped(peer: NodeId): void {
+    this.#dropped.add(peer)
+  }
+
   /** Called about twice a second. */
   tick(now: Micros): void {
     if (now - this.#startedAt < PATIENCE) return
     for (const { id, address, isResolved } of this.#hooks.peers()) {
       const heardAt = this.#hooks.heardAt(id)
-      if (heardAt === null && isResolved && !this.#elsewhere.has(id)) this.#reportSilence(id, address)
-      if (heardAt !== null && now - heardAt < RECENT) this.#checkHeardBy(id)
+      const isAnswering = this.#elsewhere.has(id) || this.#dropped.has(id) || this.#outOfSession.has(id)
+      if (heardAt === null && isResolved && !isAnswering) this.#reportSilence(id, address, now)
+      const stranger = this.#outOfSession.get(id)
+      if (stranger !== undefined && now - stranger.lastAt < RECENT) {
+        if (now - stranger.since >= SILENT) this.#reportUnheardBy(id)
+      } else if (heardAt !== null && now - heardAt < RECENT) this.#checkHeardBy(id)
       else this.#checkHeardElsewhere(id, heardAt, now)
     }
   }
 
   forget(peer: NodeId): void {
     this.#elsewhere.delete(peer)
+    this.#dropped.delete(peer)
+    this.#outOfSession.delete(peer)
     this.#atHomeAt.delete(peer)
   }
 
-  #reportSilence(id: NodeId, address: Address): void {
-    if (this.#hearersOf(id).length > 0) return
+  #reportSilence(id: NodeId, address: Address, now: Micros): void {
+    if (this.#hearersOf(id, now - this.#startedAt).length > 0) return
     this.#report(
       'peers',
       `${id} has not answered at ${showAddress(address)} since this node started: check that it runs, its address, and that UDP gets through`,
@@ -117,12 +147,15 @@ export class LinkWatch {
     const own = report.hears[String(this.#self)]
     if (own === undefined) return
     if (own.heardMsAgo !== null && own.heardMsAgo * 1000 < SILENT) this.#reported.delete(key)
-    else
-      this.#report(
-        'link',
-        `${id} is heard here but does not hear this node: UDP from here to ${id} is lost; check the firewall, and the address of this node at ${id}`,
-        key,
-      )
+    else this.#reportUnheardBy(id)
+  }
+
+  #reportUnheardBy(id: NodeId): void {
+    this.#report(
+      'link',
+      `${id} is heard here but does not hear this node: UDP from here to ${id} is lost; check the firewall, and the address of this node at ${id}`,
+      `unheard by ${id}`,
+    )
   }
 
   /** This node does not hear the peer. Do others? */
@@ -132,7 +165,7 @@ export class LinkWatch {
       this.#reported.delete(key)
       return
     }
-    const hearers = this.#hearersOf(id)
+    const hearers = this.#hearersOf(id, now - (heardAt ?? this.#startedAt))
     if (hearers.length === 0) return
     this.#report(
       'link',
@@ -141,13 +174,14 @@ export class LinkWatch {
     )
   }
 
-  /** The peers that report that they hear a node. */
-  #hearersOf(id: NodeId): readonly NodeId[] {
+  /** The peers that have heard a node clearly later than this one, which has not heard it for `silence`. */
+  #hearersOf(id: NodeId, silence: Micros): readonly NodeId[] {
     return this.#hooks.peers().flatMap((peer) => {
       const report = this.#hooks.reportOf(peer.id)
       if (peer.id === id || report === null || report.ageMs > MAX_REPORT_MS) return []
       const heardMsAgo = report.hears[String(id)]?.heardMsAgo ?? null
-      return heardMsAgo !== null && heardMsAgo * 1000 < RECENT + report.ageMs * 1000 ? [peer.id] : []
+      // A node that died was last heard by all at about the same time.
+      return heardMsAgo !== null && (heardMsAgo + report.ageMs) * 1000 < silence - RECENT ? [peer.id] : []
     })
   }
 

@@ -42,7 +42,7 @@ export type Hearing = { readonly heardMsAgo: number | null; readonly rttMs: numb
 /** How the last term of a node ended. */
 export type EndedTerm = { readonly token: number | null; readonly cause: Cause; readonly endedMsAgo: number }
 
-/** What is known about a node besides its reachability. All of it is for operators; no election uses it. */
+/** What is known about a node apart from its reachability. All of it is for operators; no election uses it. */
 export type NodeDetails = {
   /** As configured; null for this node itself and in a store. */
   readonly address: string | null
@@ -56,7 +56,7 @@ export type NodeDetails = {
   readonly page: string | null
   /** The round-trip time from this node to it. */
   readonly rttMs: number | null
-  /** Who it hears, by id, as it last reported. */
+  /** The nodes that it hears, by id, as it last reported. */
   readonly hears: { readonly [id: string]: Hearing } | null
   readonly measured: Measured | null
   readonly lastTerm: EndedTerm | null

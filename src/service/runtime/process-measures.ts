@@ -75,7 +75,8 @@ export class ProcessMeasures {
     // If this process was late itself, the message waited here.
     if (delay <= this.#leastDelta) return
     if (this.lastLate !== null && now - this.lastLate.at <= delay) return
-    for (const monitor of this.#monitors) monitor.noteDelay({ by: delay, at: now, from: peer })
+    const isStarved = this.#explainLateness(delay) === 'starved'
+    for (const monitor of this.#monitors) monitor.noteDelay({ by: delay, at: now, from: peer, isStarved })
   }
 
   /** In milliseconds; null before the first round trip. */

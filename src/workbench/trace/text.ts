@@ -17,10 +17,16 @@ export function commandText(command: Command): string {
   const inner = command['command'] ?? null
   if (typeof inner === 'object' && inner !== null && !isList(inner) && typeof inner['do'] === 'string')
     return commandText(inner as Command)
-  return `${command.do}${fieldsText(command, 'do')}`
+  const short = Object.entries(command).filter(([, value]) => value !== null && !isLong(value))
+  return `${command.do}${fieldsText(Object.fromEntries(short), 'do')}`
 }
 
-/** The first fields of a message are those that matter most; a longer list ends with an ellipsis. */
+/** A value that says nothing in one line, such as the settings of a group. */
+function isLong(value: Plain): boolean {
+  return typeof value === 'object' && JSON.stringify(value).length > MOST_VALUE
+}
+
+/** The first fields of a message matter most; a longer list ends with an ellipsis. */
 const MOST_FIELDS = 120
 const MOST_VALUE = 48
 

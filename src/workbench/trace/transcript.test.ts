@@ -240,6 +240,8 @@ describe('texts', () => {
     expect(commandText({ do: 'tell', group: 'g', command: { do: 'campaign', willing: true } })).toBe(
       'campaign(willing true)',
     )
+    const spec = { nodes: Array.from({ length: 20 }, (_, index) => `n${index}`) }
+    expect(commandText({ do: 'join', group: 'g', spec, stable: null })).toBe('join(group "g")')
   })
 
   it('show a register without the names of its fields', () => {

@@ -39,7 +39,11 @@ export const logVersion = signal(0)
 export const clockMs = signal(performance.now())
 
 export const isStale = computed(() => link.value.state === 'lost')
-export const ids = computed(() => (status.value?.nodes ?? []).map(({ id }) => String(id)))
+const idsText = computed(() => JSON.stringify((status.value?.nodes ?? []).map(({ id }) => String(id))))
+/** The ids of all nodes. The same array while they stay the same, so that nothing is drawn again for it. */
+export const ids = computed(() => JSON.parse(idsText.value) as readonly string[])
+/** The page's clock in whole seconds: for pictures that move slowly. */
+export const secondMs = computed(() => Math.floor(clockMs.value / 1000) * 1000)
 
 /** How much later than the data it is. A lost connection stops this clock: nothing is known about the time since. */
 export const sinceDataMs = computed(() => (isStale.value ? 0 : Math.max(0, clockMs.value - statusAtMs.value)))

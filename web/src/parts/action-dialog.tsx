@@ -3,24 +3,21 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { perform, proposed } from '../data/act.ts'
 import { status, token } from '../data/store.ts'
 import { describeAction, isAdmin } from '../view/actions.ts'
+import { useDialog } from './hooks.ts'
 
 /** The page may be behind a proxy that serves it under a path of its own. */
 const agentUrl = (): string => new URL('.', location.href).href.replace(/\/$/, '')
 
 export function ActionDialog() {
-  const dialog = useRef<HTMLDialogElement>(null)
   const [problem, setProblem] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
   const entered = useRef<HTMLInputElement>(null)
   const action = proposed.value
-  useEffect(() => {
-    setProblem(null)
-    if (action === null) dialog.current?.close()
-    else dialog.current?.showModal()
-  }, [action])
   const close = (): void => {
     proposed.value = null
   }
+  const dialog = useDialog(action !== null, close)
+  useEffect(() => setProblem(null), [action])
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
     if (action === null || isBusy) return
@@ -32,7 +29,7 @@ export function ActionDialog() {
     else setProblem(why)
   }
   return (
-    <dialog ref={dialog} aria-labelledby="action-title" onClose={close}>
+    <dialog {...dialog} aria-labelledby="action-title">
       {action === null ? null : (
         <form onSubmit={(event) => void submit(event)}>
           <ActionText />
@@ -69,8 +66,10 @@ function describeNow() {
   const action = proposed.value
   if (action === null) return null
   const leader = status.value?.leader?.id
+  // Only the agent of the leader can end the term.
+  const page = status.value?.nodes.find(({ id }) => id === leader)?.page ?? null
   return describeAction(action, {
-    agent: agentUrl(),
+    agent: action.what === 'yield' && page !== null ? page.replace(/\/$/, '') : agentUrl(),
     group: status.value?.group ?? '',
     leader: leader === undefined ? null : String(leader),
   })

@@ -28,7 +28,7 @@ function optionsFor(view: ChartView, width: number, height: number, element: Ele
     height,
     cursor: { show: false },
     legend: { show: false },
-    padding: [6, 6, 0, 0],
+    padding: [6, 24, 0, 0],
     scales: { y: { range: (_plot, _least, most) => [0, Math.max(most, view.limit?.ms ?? 0, 1) * 1.15] } },
     axes: [
       {

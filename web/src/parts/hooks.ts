@@ -21,4 +21,34 @@ export function useSize(): readonly [{ current: HTMLDivElement | null }, Size] {
   return [ref, size]
 }
 
+/**
+ * A dialog that is open while `isOpen`. Escape asks for `close` instead of closing it: the state alone decides, so that
+ * a late event of one dialog cannot close the next.
+ */
+export function useDialog(
+  isOpen: boolean,
+  close: () => void,
+): {
+  readonly ref: { current: HTMLDialogElement | null }
+  readonly onCancel: (event: Event) => void
+  readonly onClose: () => void
+} {
+  const ref = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    if (isOpen) ref.current?.showModal()
+    else ref.current?.close()
+  }, [isOpen])
+  return {
+    ref,
+    onCancel: (event) => {
+      event.preventDefault()
+      close()
+    },
+    // Browsers close a dialog in spite of that when Escape is pressed twice.
+    onClose: () => {
+      if (ref.current?.open === false) close()
+    },
+  }
+}
+
 export const wantsLittleMotion = (): boolean => matchMedia('(prefers-reduced-motion: reduce)').matches

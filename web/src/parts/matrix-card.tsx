@@ -27,7 +27,7 @@ export function MatrixCard({ status }: { readonly status: Status }) {
     </>
   )
   return (
-    <Card name="matrix" title="Links" hint="who hears whom, round trip in ms" tools={tools}>
+    <Card name="matrix" title="Links" hint="who hears whom, in ms" tools={tools}>
       {isTable ? (
         <Sentences rows={matrix.rows} />
       ) : (

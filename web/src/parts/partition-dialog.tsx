@@ -1,28 +1,25 @@
 /** Chooses the two sides of a partition: drag a node to the other side, or focus it and press Space. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { isPartitioning, proposed } from '../data/act.ts'
 import { ids, status } from '../data/store.ts'
 import { moveNode, proposeSides } from '../view/actions.ts'
 import { colourOf } from '../view/nodes.ts'
+import { useDialog } from './hooks.ts'
 
 type Sides = ReturnType<typeof proposeSides>
 
 export function PartitionDialog() {
-  const dialog = useRef<HTMLDialogElement>(null)
   const [sides, setSides] = useState<Sides>([[], []])
   const isOpen = isPartitioning.value
-  useEffect(() => {
-    if (!isOpen) {
-      dialog.current?.close()
-      return
-    }
-    const leader = status.value?.leader?.id
-    setSides(proposeSides(ids.value, leader === undefined ? null : String(leader)))
-    dialog.current?.showModal()
-  }, [isOpen])
   const close = (): void => {
     isPartitioning.value = false
   }
+  const dialog = useDialog(isOpen, close)
+  useEffect(() => {
+    if (!isOpen) return
+    const leader = status.value?.leader?.id
+    setSides(proposeSides(ids.value, leader === undefined ? null : String(leader)))
+  }, [isOpen])
   const submit = (event: Event): void => {
     event.preventDefault()
     close()
@@ -30,7 +27,7 @@ export function PartitionDialog() {
   }
   const isPossible = sides.every((side) => side.length > 0)
   return (
-    <dialog ref={dialog} aria-labelledby="partition-title" class="partition" onClose={close}>
+    <dialog {...dialog} aria-labelledby="partition-title">
       <form onSubmit={submit}>
         <h2 id="partition-title">Partition the group</h2>
         <p>Drag a node to the other side, or focus it and press Space.</p>

@@ -1,6 +1,6 @@
 /** The history of leadership, and why there was no leader in between. */
 import { useState } from 'preact/hooks'
-import { agentNowMs, clockMs, isStale, status, statusAtMs, terms } from '../data/store.ts'
+import { agentNowMs, isStale, secondMs, status, statusAtMs, terms } from '../data/store.ts'
 import { formatMs, formatTime } from '../view/format.ts'
 import { gapText, lastGap, type Piece, rangeOf, ribbonOf } from '../view/ribbon.ts'
 import { Card, TableToggle } from './card.tsx'
@@ -15,16 +15,13 @@ const RANGES = [
   ['All', Number.MAX_SAFE_INTEGER],
 ] as const
 
-/** A moving picture costs; a second is enough for a line of minutes. */
-const STEP_MS = 1000
-
 export function RibbonCard() {
   const [lengthMs, setLength] = useState<number>(600_000)
   const [isTable, setTable] = useState(false)
   const [selected, setSelected] = useState<string | null>(null)
   const [ref, { width }] = useSize()
   // A lost connection stops the clock: nothing is known about the time since.
-  const atMs = isStale.value ? statusAtMs.value : Math.max(statusAtMs.value, step(clockMs.value))
+  const atMs = isStale.value ? statusAtMs.value : Math.max(statusAtMs.value, secondMs.value)
   const range = rangeOf(terms.value, agentNowMs(atMs), lengthMs)
   const pieces = ribbonOf(terms.value, range, width)
   const gap = pieces.find(({ key, isGap }) => isGap && key === selected) ?? lastGap(pieces)
@@ -53,8 +50,6 @@ export function RibbonCard() {
     </Card>
   )
 }
-
-const step = (ms: number): number => Math.floor(ms / STEP_MS) * STEP_MS
 
 type RangeButtonsProps = { readonly lengthMs: number; readonly onSelect: (lengthMs: number) => void }
 

@@ -2,8 +2,9 @@
 
 import ssl
 import threading
-from typing import Any, Callable, Dict, Mapping, Optional, TypeVar
+from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, TypeVar
 
+from ._async import run_async
 from ._errors import LeadStopped, LeaseLost
 from ._http import Endpoint, Requests, checked_agent
 from ._lead import Lead
@@ -129,6 +130,22 @@ class Client:
             except LeadStopped:
                 return None
         return None
+
+    async def run_async(
+        self,
+        work: Callable[[Term], Awaitable[Result]],
+        *,
+        stop_before: Optional[float] = None,
+        exit_at_deadline: bool = False,
+    ) -> Result:
+        """`run` for asyncio: awaits `work(term)` in each term, and cancels it when the work should end.
+
+        To stop, cancel the task that awaits `run_async`.
+        """
+        return await run_async(
+            lambda stop: self.lead(stop=stop, stop_before=stop_before, exit_at_deadline=exit_at_deadline),
+            work,
+        )
 
     def _get(self, path: str) -> Any:
         return Requests(self._endpoint).send("GET", path, timeout=self._timeout)

@@ -116,7 +116,7 @@ export function foldHistory(history: History, observation: Observation): Folded 
           ? { cause: observation.cause, certainty: CERTAINTY.reported }
           : null,
       )
-    case 'refused':
+    default:
       return refineAll(history, ({ leader, until }) =>
         leader === observation.id && until !== null
           ? {

@@ -1,5 +1,5 @@
 /** Records the history of a group while the agent runs: terms, gaps with their causes, and samples of its measurements. */
-import type { Cause, Id, SampleResponse, TermResponse } from '../../client/index.ts'
+import type { Cause, CauseKind, Id, SampleResponse, TermResponse } from '../../client/index.ts'
 import type { GroupStatus } from '../../node/index.ts'
 import {
   type Entry,
@@ -19,6 +19,9 @@ const MAX_SAMPLES = 720
 /** How often nodes are observed while the end of a term is unexplained, and for how long. */
 const QUESTION_INTERVAL_MS = 500
 const QUESTION_AGE_MS = 600_000
+
+/** Causes that say no more than how many voters are reachable. */
+const UNINFORMATIVE: readonly CauseKind[] = ['started', 'unknown', 'partitioned']
 
 export type RecorderOptions = {
   readonly self: Id
@@ -77,6 +80,12 @@ export class HistoryRecorder {
     if (ended?.leader === null && ended.until !== null && ended.number > 1)
       this.#failoverMs = ended.until - ended.from
     this.#question(status)
+  }
+
+  /** Why there is no leader now; null with a leader, and if only the reachable nodes are known. */
+  currentCause(): string | null {
+    const cause = this.#history.entries.at(-1)?.cause ?? null
+    return cause === null || UNINFORMATIVE.includes(cause.kind) ? null : cause.text
   }
 
   /** Why the last term ended, unless it was asked for before. */

@@ -66,7 +66,7 @@ export function lossFrom(cause: string, details: Details | null = null): Loss {
   }
 }
 
-/** Of two reports of one loss, the one that explains it better. */
+/** Of two reports of one loss, the more exact one. */
 export function moreExact(first: Loss, second: Loss): Loss {
   const isVague = first.detail === null || first.kind === 'unknown'
   return isVague && first.reason === second.reason && second.detail !== null ? second : first

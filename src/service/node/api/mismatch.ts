@@ -1,5 +1,5 @@
 /** The warning about a node that is configured differently, in the words and units of the configuration. */
-import type { Output, Plain } from '../../../core/index.ts'
+import type { NodeId, Output, Plain } from '../../../core/index.ts'
 
 /** Constants that nodes compare in microseconds or as fractions, and the options that set them. */
 const OPTIONS: { readonly [field: string]: readonly [option: string, unit: number] } = {
@@ -13,11 +13,12 @@ const OPTIONS: { readonly [field: string]: readonly [option: string, unit: numbe
   expires: ['expiresMs', 1 / 1000],
 }
 
-export function mismatchWarning({ peer = null, field = null, ours = null, theirs = null }: Output): string {
-  const [option, unit] = OPTIONS[String(field)] ?? [String(field), 1]
+export function mismatchWarning({ peer, field, ours = null, theirs = null }: Output): string {
+  const name = field as string
+  const [option, unit] = OPTIONS[name] ?? [name, 1]
   const shown = (value: Plain): string =>
     typeof value === 'number' && unit !== 1 ? String(round(value * unit)) : JSON.stringify(value)
-  return `${String(peer)} is configured differently: ${option} is ${shown(theirs)} there and ${shown(ours)} here; use the same profile and options on all nodes`
+  return `${peer as NodeId} is configured differently: ${option} is ${shown(theirs)} there and ${shown(ours)} here; use the same profile and options on all nodes`
 }
 
 function round(value: number): number {

@@ -77,9 +77,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   #closed: Promise<void> | null = null
   #failure: Error | null = null
   readonly #warned = new Set<string>()
-  readonly #warnings = new RecentWarnings()
-  /** Warnings from before `join` returned, when no listener could hear them; null afterwards. */
-  #held: { readonly what: string; readonly detail: string }[] | null = []
+  readonly #warnings = new RecentWarnings((warning) => this.#emitLater('warning', warning))
   readonly #changes = new Notifier<NodeView>()
   readonly #elections = new Notifier<void>()
 
@@ -122,7 +120,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
         failed: (error) => node.#fail(error),
       })
       node.#health?.start()
-      setImmediate(() => node.#emitHeld())
+      setImmediate(() => node.#warnings.open())
       return node
     }
   }
@@ -411,18 +409,6 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
 
   #warn(what: string, detail: string): void {
     this.#warnings.add(what, detail)
-    if (this.#held !== null) {
-      this.#held.push({ what, detail })
-      return
-    }
-    this.#emitLater('warning', { what, detail })
-  }
-
-  /** The caller of `join` has its node now, and could add listeners. */
-  #emitHeld(): void {
-    const held = this.#held ?? []
-    this.#held = null
-    for (const warning of held) this.emit('warning', warning)
   }
 
   /** Listeners run after the step that caused the event, so that nothing they do comes between its effects. */

@@ -78,8 +78,8 @@ describe('a process that was stopped for longer than its lease', () => {
       const paused = /this node was (stopped for|late by) \d/
       expect(program.said('why')).toContainEqual(expect.stringMatching(paused))
       expect(program.said('text')).toContainEqual(expect.stringMatching(/^a was (stopped for|late by) \d/))
-      const told = new RegExp(`^this node no longer leads: expired: ${paused.source}`)
-      expect(program.said('message')).toContainEqual(expect.stringMatching(told))
+      const message = new RegExp(`^this node no longer leads: expired: ${paused.source}`)
+      expect(program.said('message')).toContainEqual(expect.stringMatching(message))
       expect(program.said('warning')).toContainEqual(
         expect.stringMatching(/^paused this node was stopped for /),
       )

@@ -1,5 +1,7 @@
-/** The last warnings of a node, for its status. */
+/** The warnings of a node: it emits them, and keeps the last ones for its status. */
 import type { RecentWarning } from './status.ts'
+
+type Warning = { readonly what: string; readonly detail: string }
 
 const MOST_KEPT = 50
 
@@ -12,16 +14,29 @@ function keyOf(what: string, detail: string): string {
 }
 
 export class RecentWarnings {
+  readonly #emit: (warning: Warning) => void
   readonly #now: () => number
+  /** Warnings from before `join` returned, when no listener could hear them; null afterwards. */
+  #held: Warning[] | null = []
   /** The newest last. */
   readonly #kept = new Map<string, RecentWarning>()
 
-  constructor(now: () => number = Date.now) {
+  constructor(emit: (warning: Warning) => void, now: () => number = Date.now) {
+    this.#emit = emit
     this.#now = now
+  }
+
+  /** The caller of `join` has its node, and has added its listeners. */
+  open(): void {
+    const held = this.#held ?? []
+    this.#held = null
+    for (const warning of held) this.#emit(warning)
   }
 
   /** A warning that is repeated counts once more; its newest text is kept. */
   add(what: string, detail: string): void {
+    if (this.#held === null) this.#emit({ what, detail })
+    else this.#held.push({ what, detail })
     const key = keyOf(what, detail)
     const count = (this.#kept.get(key)?.count ?? 0) + 1
     this.#kept.delete(key)

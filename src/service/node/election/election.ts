@@ -63,7 +63,7 @@ export function ownReach(id: NodeId, reachable: boolean): NodeReach {
 
 export type Datagrams = { readonly sent: number; readonly received: number; readonly dropped: number }
 
-/** The status of an election without what was observed besides it. */
+/** The status of an election without measurements and reports of nodes. */
 export type CoreStatus = {
   readonly view: NodeView
   /** When the lease of the known leader ends, and until when the members in the view are certain; on the clock of `now`. */

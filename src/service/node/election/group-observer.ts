@@ -101,7 +101,7 @@ export class GroupObserver {
     return this.#monitor.renewedAt
   }
 
-  /** How the last term ended, as the node has reported it. Other nodes are told at once. */
+  /** How the last term ended, as the node has reported it. Other nodes learn it at once. */
   noteEnd(end: EndOfTerm): void {
     const now = this.#endpoint.now()
     this.#ended = { ...end, at: now }

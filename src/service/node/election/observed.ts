@@ -1,4 +1,4 @@
-/** What a backend knows about its nodes besides the election itself: measurements, and what nodes tell each other. */
+/** What a backend knows about its nodes apart from the election itself: measurements, and what nodes tell each other. */
 import type { Micros, NodeId } from '../../../core/index.ts'
 import { type Hearing, type Measured, NO_DETAILS, type NodeDetails } from '../../runtime/index.ts'
 import type { CoreStatus, ElectionStatus } from './election.ts'

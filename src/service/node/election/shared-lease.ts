@@ -246,7 +246,7 @@ export class SharedState {
   slow(nodes: readonly NodeId[]): SlowEpisode | null {
     const at = this.#read(SLOW_AT)
     if (at === 0 || at < this.#read(RENEWED_AT)) return null
-    return { by: this.#read(SLOW_BY), at, from: nodes[this.#read(SLOW_FROM) - 1] ?? null }
+    return { by: this.#read(SLOW_BY), at, from: nodes[this.#read(SLOW_FROM) - 1] ?? null, isStarved: false }
   }
 
   #read(cell: number): number {

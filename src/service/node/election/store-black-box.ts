@@ -41,7 +41,7 @@ export class StoreBlackBox {
   write(): string | null {
     if (this.#box === null) return null
     const { group, id } = this.#settings
-    const owner = { group, node: String(id), run: this.#run, data: null }
+    const owner = { group, node: id, run: this.#run, data: null }
     return writeBlackBox(
       owner,
       this.#box.textAtOnce((skipped) => this.#header(skipped)),

@@ -30,7 +30,7 @@ export class StoreObserver {
   readonly #measures: ProcessMeasures
   readonly #monitor: GroupMonitor
   readonly #timer: NodeJS.Timeout
-  readonly #begun = new WeakMap<RegisterCall, Micros>()
+  readonly #startedAt = new WeakMap<RegisterCall, Micros>()
   #isLeading = false
   #until: Micros | null = null
   #page: string | null = null
@@ -75,14 +75,14 @@ export class StoreObserver {
 
   /** An access to the store begins. */
   noteCall(call: RegisterCall): void {
-    this.#begun.set(call, this.#hooks.now())
+    this.#startedAt.set(call, this.#hooks.now())
   }
 
   noteAnswer(call: RegisterCall): void {
-    const begun = this.#begun.get(call)
-    if (begun === undefined) return
+    const startedAt = this.#startedAt.get(call)
+    if (startedAt === undefined) return
     const now = this.#hooks.now()
-    this.#measures.noteDelay(null, now - begun, now)
+    this.#measures.noteDelay(null, now - startedAt, now)
   }
 
   noteLease(until: Micros | null, now: Micros): void {

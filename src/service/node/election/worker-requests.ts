@@ -63,7 +63,7 @@ export type WorkerMessage =
       readonly events: readonly Output[]
       readonly snapshot: StatusSnapshot | null
     }
-  /** What was observed besides the election, about once a second. */
+  /** Measurements, and what nodes tell each other; about once a second. */
   | { readonly message: 'observed'; readonly observed: Observed }
   | { readonly message: 'warning'; readonly what: string; readonly detail: string }
   | { readonly message: 'failed'; readonly error: SerializedError }

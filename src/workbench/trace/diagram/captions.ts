@@ -12,6 +12,8 @@ import type { LanePiece, Sign } from './layout.ts'
 import type { Place } from './place.ts'
 
 const CAPTION_LENGTH = 30
+/** Commands and other events at nodes have more room than messages, which must fit between two lanes. */
+const MARK_LENGTH = 44
 /** With more messages than this, equal messages of one step get one caption. */
 const CROWD = 30
 
@@ -42,7 +44,7 @@ export function captionsOf(history: DiagramHistory, place: Place, drawn: Drawn):
     history.marks
       .filter(({ type }) => (type === 'crash' || type === 'restart') === fate)
       .map(({ node, at, type, text }) =>
-        beside(space, { x: place.x(node), y: place.y(at) }, shorten(text, CAPTION_LENGTH), type, 'left'),
+        beside(space, { x: place.x(node), y: place.y(at) }, shorten(text, MARK_LENGTH), type, 'left'),
       )
   const labels: (Label | null)[] = [
     ...history.notices.map(({ at, text }) =>

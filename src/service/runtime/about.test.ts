@@ -1,0 +1,184 @@
+/** `About` datagrams: what is accepted, what is refused, and that they stay small. */
+import { describe, expect, it } from 'vitest'
+import { canonical, type Message, type NodeId, type Plain } from '../../core/index.ts'
+import { type About, MOST_ABOUT_BYTES, type OwnGroup, parseAbout } from './about.ts'
+import { Abouts } from './abouts.ts'
+import { NOTHING_MEASURED } from './measured.ts'
+import { ProcessMeasures } from './process-measures.ts'
+
+const SECOND = 1_000_000
+
+const GROUP: OwnGroup = {
+  role: 'voter',
+  priority: 3,
+  measured: { ...NOTHING_MEASURED, sigmaMs: 10, deltaMs: 5, renewalMarginMs: { min: 20, p50: 30 } },
+  last: {
+    token: 7,
+    cause: { kind: 'late', node: 'a', text: 'a was late by 93 ms (sigmaMs is 30)' },
+    endedMsAgo: 1500,
+  },
+}
+
+type Sent = { readonly to: NodeId; readonly body: Message }
+
+function process(self: string, peers: readonly string[], groups = 1): { abouts: Abouts; sent: Sent[] } {
+  const sent: Sent[] = []
+  const measures = new ProcessMeasures(0, { read: () => null, close() {} })
+  measures.noteLateness(20_000, 2 * SECOND)
+  const abouts = new Abouts({ run: `run of ${self}`, version: '1.2.3' }, measures, {
+    send: (to, body) => sent.push({ to, body }),
+    peers: () => peers,
+    incarnation: () => 4,
+    incarnationOf: () => 4,
+    heardAt: () => 2 * SECOND,
+  })
+  for (let each = 0; each < groups; each++) abouts.addGroup(`g${each}`, () => GROUP)
+  abouts.page = 'http://10.0.0.1:8080/'
+  return { abouts, sent }
+}
+
+const first = ({ sent }: { readonly sent: readonly Sent[] }): About => sent[0]?.body as unknown as About
+
+describe('an About', () => {
+  it('tells a peer the version, the page, the role, the measurements, whom it hears, and how its last term ended', () => {
+    const here = process('a', ['b'])
+    const there = process('b', ['a'])
+    here.abouts.tick(3 * SECOND)
+    expect(there.abouts.receive('a', first(here) as unknown as Message, 3 * SECOND)).toBeNull()
+    expect(there.abouts.reportOf('a', 'g0', 4 * SECOND)).toEqual({
+      group: {
+        role: 'voter',
+        priority: 3,
+        measured: {
+          windowMs: 180_000,
+          latenessMs: { p50: 20, p99: 20, max: 20 },
+          sigmaMs: 10,
+          delayMs: null,
+          deltaMs: 5,
+          renewalMarginMs: { min: 20, p50: 30 },
+        },
+        last: { ...GROUP.last, endedMsAgo: 2500 },
+      },
+      run: 'run of a',
+      version: '1.2.3',
+      page: 'http://10.0.0.1:8080/',
+      hears: { b: { heardMsAgo: 2000, rttMs: null } },
+    })
+    expect(there.abouts.reportOf('a', 'another group', 4 * SECOND)?.group).toBeNull()
+    expect(there.abouts.reportOf('c', 'g0', 4 * SECOND)).toBeNull()
+  })
+
+  it('is sent every five seconds, and a second after a change', () => {
+    const here = process('a', ['b'])
+    for (let half = 0; half <= 40; half++) here.abouts.tick((half * SECOND) / 2)
+    expect(here.sent).toHaveLength(5)
+    here.abouts.noteChange()
+    here.abouts.tick(20.5 * SECOND)
+    expect(here.sent).toHaveLength(5)
+    here.abouts.tick(21 * SECOND)
+    expect(here.sent).toHaveLength(6)
+  })
+
+  it('stays within its size: it leaves out whom it hears, and the next one has the other groups', () => {
+    const peers = Array.from({ length: 20 }, (_, index) => `a node with a long name ${index}`.padEnd(60, 'x'))
+    const here = process('a', peers, 30)
+    const seen = new Set<number>()
+    for (let each = 0; each < 20; each++) {
+      here.abouts.send(each * 5 * SECOND)
+      const about = here.sent.at(-1)?.body as unknown as About
+      expect(Buffer.byteLength(canonical(about as unknown as Plain))).toBeLessThanOrEqual(MOST_ABOUT_BYTES)
+      expect(about.hears).toBeNull()
+      expect(parseAbout(about as unknown as Message)).toEqual(about)
+      for (const { group } of about.groups) seen.add(group)
+    }
+    expect(seen.size).toBe(30)
+  })
+
+  it('does not tell a page that is no HTTP URL', () => {
+    const here = process('a', ['b'])
+    for (const url of ['javascript:alert(1)', 'http://x/"onclick=', `http://x/${'y'.repeat(300)}`, '/page']) {
+      here.abouts.page = url
+      expect(here.abouts.page).toBeNull()
+    }
+  })
+})
+
+describe('an About is refused', () => {
+  const good = (): About => {
+    const here = process('a', ['b'])
+    here.abouts.send(3 * SECOND)
+    return first(here)
+  }
+
+  it('when it comes again, too often, or from another incarnation', () => {
+    const there = process('b', ['a'])
+    const message = good() as unknown as Message
+    expect(there.abouts.receive('a', message, 3 * SECOND)).toBeNull()
+    expect(there.abouts.receive('a', message, 9 * SECOND)).toBe('heard before')
+    expect(there.abouts.receive('a', { ...message, number: 2 }, 3 * SECOND + 1)).toBe('too many')
+    expect(there.abouts.receive('a', { ...message, number: 3, by: 3 }, 9 * SECOND)).toBe(
+      'earlier incarnation',
+    )
+  })
+
+  it('when a field is missing, additional, of another type, too long, or not printable', () => {
+    const base = good()
+    const [group] = base.groups
+    const bad: readonly object[] = [
+      { ...base, extra: 1 },
+      { ...base, by: -1 },
+      { ...base, number: 1.5 },
+      { ...base, run: 'x'.repeat(33) },
+      { ...base, version: 'a\u0007b' },
+      { ...base, page: 'javascript:alert(1)' },
+      { ...base, page: 'http://x/<script>' },
+      { ...base, lateness: [1, 2] },
+      { ...base, lateness: [1, 2, -3] },
+      { ...base, delay: 'slow' },
+      { ...base, late: [1] },
+      { ...base, hears: Array.from({ length: 25 }, (_, index) => [`n${index}`, 1, 1]) },
+      { ...base, hears: [['b', 'x', 1]] },
+      { ...base, groups: Array.from({ length: 17 }, () => group) },
+      { ...base, groups: [{ ...group, role: 'king' }] },
+      { ...base, groups: [{ ...group, priority: 2_000_000 }] },
+      { ...base, groups: [{ ...group, last: { ...group?.last, text: 'x'.repeat(161) } }] },
+      { ...base, groups: [{ ...group, last: { ...group?.last, text: '\u001b[2J' } }] },
+      { ...base, groups: [{ ...group, last: { ...group?.last, kind: 'magic' } }] },
+    ]
+    for (const about of bad)
+      expect([about, typeof parseAbout(about as unknown as Message)]).toEqual([about, 'string'])
+    for (const field of Object.keys(base)) {
+      const { [field as keyof About]: _, ...rest } = base
+      expect([field, typeof parseAbout(rest as unknown as Message)]).toEqual([field, 'string'])
+    }
+  })
+
+  it('after a random mutation, unless it is still valid; nothing throws', () => {
+    const base = canonical(good())
+    let random = 12_345
+    const next = (most: number): number => {
+      random = (random * 1_103_515_245 + 12_345) % 2 ** 31
+      return random % most
+    }
+    const there = process('b', ['a'])
+    let parsed = 0
+    for (let each = 0; each < 3000; each++) {
+      const chars = base.split('')
+      for (let edit = 0; edit <= next(3); edit++)
+        chars.splice(next(chars.length), next(3), String.fromCodePoint(32 + next(95)))
+      let message: unknown
+      try {
+        message = JSON.parse(chars.join(''))
+      } catch {
+        continue
+      }
+      if (message === null || typeof message !== 'object') continue
+      parsed += 1
+      const result = parseAbout(message as Message)
+      if (typeof result !== 'string') expect(parseAbout(result as unknown as Message)).toEqual(result)
+      there.abouts.receive('a', message as Message, each * SECOND)
+      there.abouts.reportOf('a', 'g0', each * SECOND)
+    }
+    expect(parsed).toBeGreaterThan(300)
+  })
+})
