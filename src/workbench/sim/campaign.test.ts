@@ -29,8 +29,8 @@ const drawn = protocols.filter(({ name }) => !PRINTED.includes(name))
 
 describe.each(drawn.map((definition) => [definition.name, definition] as const))(
   '%s',
-  (name, definition) => {
-    const seeds = seedsFor(name)
+  (protocol, definition) => {
+    const seeds = seedsFor(protocol)
     const settings = { nodes: [2, 6] as const, options: {}, faults: FAULT_KINDS }
     const draw = scenarioDrawer(definition, settings)
 
