@@ -116,6 +116,17 @@ describe('a watcher', () => {
     await reader.cancel()
   })
 
+  it('receives a large status less often', async () => {
+    const { watch, state } = lab()
+    state.gist = 'x'.repeat(100 * 1024)
+    const { names, leave } = watch()
+    await pass(1100)
+    const before = names().length
+    await pass(8000)
+    expect(names().length - before).toBe(2)
+    await leave()
+  })
+
   it('ends when the agent closes', async () => {
     const { watch, watchers } = lab()
     const { ended } = watch()

@@ -8,6 +8,8 @@ import { type EventLog, encodeFrame } from './event-log.ts'
 /** While anyone watches: how often the status is sent, and how often it is compared with the one sent last. */
 const STATUS_INTERVAL_MS = 1000
 const COMPARE_INTERVAL_MS = 200
+/** A larger status, of a group with many nodes, is sent less often: about this many bytes per second and watcher. */
+const MAX_STATUS_BYTES = 32 * 1024
 /** Interval of keep-alive comments. They let both sides notice a broken connection. */
 const KEEP_ALIVE_MS = 10_000
 /** Events that a watcher receives in one chunk, at most. */
@@ -49,6 +51,7 @@ export class Watchers {
   #timer: NodeJS.Timeout | null = null
   #lastGist = ''
   #lastStatusAt = 0
+  #slowness = 1
 
   /** Calls `onEnd` whenever a watcher has left. */
   constructor(group: WatchedGroup, onEnd: () => void = () => {}) {
@@ -111,11 +114,13 @@ export class Watchers {
     if (!isWatched) return
     const status = this.#group.status()
     const { gist } = status
-    if (gist === this.#lastGist && now - this.#lastStatusAt < STATUS_INTERVAL_MS - COMPARE_INTERVAL_MS / 2)
-      return
+    const hasChanged = gist !== this.#lastGist
+    const intervalMs = (hasChanged ? COMPARE_INTERVAL_MS : STATUS_INTERVAL_MS) * this.#slowness
+    if (now - this.#lastStatusAt < intervalMs - COMPARE_INTERVAL_MS / 2) return
     this.#lastGist = gist
     this.#lastStatusAt = now
     const frame = encodeFrame('status', status.json())
+    this.#slowness = Math.max(1, Math.ceil(frame.length / MAX_STATUS_BYTES))
     for (const watcher of this.#watchers) if (!watcher.eventsOnly) this.#enqueue(watcher, frame, now)
   }
 
