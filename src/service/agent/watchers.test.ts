@@ -28,12 +28,13 @@ afterEach(() => void vi.useRealTimers())
 
 function lab() {
   const events = new EventLog('run')
-  const state = { gist: 'healthy', statuses: 0 }
+  const state = { gist: 'healthy', statuses: 0, onStatus: () => {} }
   const watchers = new Watchers({
     events,
     snapshot: () => '{}',
     status: () => {
       state.statuses += 1
+      state.onStatus()
       return { gist: state.gist, json: () => JSON.stringify({ gist: state.gist }) }
     },
   })
@@ -78,6 +79,21 @@ describe('a watcher', () => {
     state.gist = 'no leader'
     await pass(200)
     expect([names().length - before, text().includes('no leader')]).toEqual([1, true])
+    await leave()
+  })
+
+  it('receives a change of the condition also if something else was sent just before', async () => {
+    const { watch, state, watchers, events } = lab()
+    const { text, leave } = watch()
+    await pass(1100)
+    state.gist = 'no leader'
+    state.onStatus = () => {
+      state.onStatus = () => {}
+      watchers.sendTerm(term(1))
+      events.add(event('one'))
+    }
+    await pass(200)
+    expect(text()).toContain('no leader')
     await leave()
   })
 

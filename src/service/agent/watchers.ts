@@ -1,6 +1,6 @@
 /**
  * The watchers of a group: each has an event stream. What is sent to all of them is encoded once. A watcher that does not
- * read costs nothing: it skips statuses, and reads events from the log at its own pace.
+ * read costs nothing: it gets only the newest status, and reads events from the log at its own pace.
  */
 import type { TermResponse } from '../client/index.ts'
 import { type EventLog, encodeFrame } from './event-log.ts'
@@ -40,6 +40,8 @@ type Watcher = {
   position: number
   /** Changed entries of the history that the watcher has not received yet, by number. At most all entries. */
   readonly terms: Map<number, Uint8Array>
+  /** The newest status, if the watcher has not received it yet. */
+  status: Uint8Array | null
   /** When anything was last sent. */
   sentAt: number
 }
@@ -70,7 +72,14 @@ export class Watchers {
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
         const position = lastSeen === undefined ? events.latest : events.positionOf(lastSeen)
-        watcher = { controller, eventsOnly, position, terms: new Map(), sentAt: performance.now() }
+        watcher = {
+          controller,
+          eventsOnly,
+          position,
+          terms: new Map(),
+          status: null,
+          sentAt: performance.now(),
+        }
         this.#watchers.add(watcher)
         controller.enqueue(encodeFrame('snapshot', this.#group.snapshot()))
         if (!eventsOnly) controller.enqueue(encodeFrame('status', this.#group.status().json()))
@@ -103,10 +112,11 @@ export class Watchers {
   }
 
   #start(): void {
-    this.#timer ??= setInterval(() => this.#sendStatus(), COMPARE_INTERVAL_MS)
+    this.#timer ??= setInterval(() => this.sendStatus(), COMPARE_INTERVAL_MS)
   }
 
-  #sendStatus(): void {
+  /** Sends the status if it is due, or if the condition of the group has changed. */
+  sendStatus(): void {
     const now = performance.now()
     for (const watcher of this.#watchers)
       if (watcher.eventsOnly && now - watcher.sentAt >= KEEP_ALIVE_MS) this.#enqueue(watcher, KEEP_ALIVE, now)
@@ -121,7 +131,11 @@ export class Watchers {
     this.#lastStatusAt = now
     const frame = encodeFrame('status', status.json())
     this.#slowness = Math.max(1, Math.ceil(frame.length / MAX_STATUS_BYTES))
-    for (const watcher of this.#watchers) if (!watcher.eventsOnly) this.#enqueue(watcher, frame, now)
+    for (const watcher of this.#watchers) {
+      if (watcher.eventsOnly) continue
+      watcher.status = frame
+      this.#sendTo(watcher)
+    }
   }
 
   /** Sends a changed entry of the history. */
@@ -142,9 +156,11 @@ export class Watchers {
   /** Sends what the watcher lacks, as much as it reads. */
   #sendTo(watcher: Watcher): void {
     const { events } = this.#group
-    const { terms, position } = watcher
-    if ((position === events.latest && terms.size === 0) || !canRead(watcher)) return
-    const chunks: Uint8Array[] = [...terms.values()]
+    const { terms, position, status } = watcher
+    const isUpToDate = position === events.latest && terms.size === 0 && status === null
+    if (isUpToDate || !canRead(watcher)) return
+    const chunks: Uint8Array[] = [...(status === null ? [] : [status]), ...terms.values()]
+    watcher.status = null
     terms.clear()
     const { missed, entries } = events.after(position)
     if (missed) chunks.push(MISSED)
