@@ -1,7 +1,7 @@
-// Why does the leader flap on a busy machine, and which setting stops it? Starts a group on default settings, loads the
-// machine with busy loops, prints what the nodes say within ten seconds, applies the settings that they name, and counts
-// how often the leader changes under the same load. Usage: node bench/busy.mjs [--loops 4] [--seconds 20]
-// Exit code 0: the group named a setting within ten seconds, and was stable with it.
+// npm run bench -- busy [SECONDS] [LOOPS]: why does the leader flap on a busy machine, and which settings stop it?
+// Starts a group on default settings, loads the machine with busy loops, prints what the nodes say within ten seconds,
+// applies the settings that they name, and counts how often the leader changes under the same load. It fails unless the
+// group named settings within ten seconds and was stable with them.
 /* oxlint-disable no-await-in-loop -- one trial after the other is what is measured */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,15 +16,7 @@ const WITHIN_MS = 10_000
 /** A longer tail may show only with time: the settings are raised at most so often. */
 const MOST_ROUNDS = 4
 
-const flag = (name, otherwise) => {
-  const place = process.argv.indexOf(`--${name}`)
-  return place < 0 ? otherwise : Number(process.argv[place + 1])
-}
-const loops = flag('loops', 4)
-const seconds = flag('seconds', 20)
-
-const folder = mkdtempSync(join(tmpdir(), 'conclave-busy-'))
-writeFileSync(join(folder, 'key'), 'a key that is long enough for this', { mode: 0o600 })
+let folder = ''
 const children = new Set()
 
 function start(program, words, options) {
@@ -37,7 +29,7 @@ function start(program, words, options) {
 const end = (some) => {
   for (const child of some) child.kill('SIGKILL')
 }
-const burn = () =>
+const burn = (loops) =>
   Array.from({ length: loops }, () => start(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
 
 /** Starts the group, and resolves when it has a leader. */
@@ -85,10 +77,10 @@ function remedies(warnings, before) {
 
 const isAbout = ({ event, reason }) => event === 'warning' && /^(late|slow): /.test(reason)
 
-async function trial(settings, forMs) {
+async function trial(settings, loops, forMs) {
   const { nodes, log } = await group(settings)
   const from = Date.now()
-  const burning = burn()
+  const burning = burn(loops)
   await sleep(forMs)
   const during = log.filter(({ at }) => at >= from)
   end([...burning, ...nodes])
@@ -107,27 +99,31 @@ function report(title, { seconds: length, lost, warnings }) {
   for (const { id, reason } of warnings.slice(0, 6)) console.log(`  ${id} warns: ${reason}`)
 }
 
-try {
-  const first = await trial({}, WITHIN_MS)
-  report(`default settings, ${loops} busy loops`, first)
-  let settings = remedies(first.warnings, {})
-  if (Object.keys(settings).length === 0) {
-    console.log('no assumption was broken: this machine has cores to spare; try --loops', 4 * loops)
-    process.exitCode = first.lost.length === 0 ? 0 : 1
-  } else {
-    console.log(`  the first warning came after ${(first.firstMs / 1000).toFixed(1)} s`)
-    let isStable = false
-    for (let round = 1; round <= MOST_ROUNDS && !isStable; round++) {
-      const shown = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
-      const next = await trial(settings, seconds * 1000)
-      report(`with ${shown.join(' ')}, the same load`, next)
-      isStable = next.lost.length === 0
-      settings = remedies(next.warnings, settings)
+export async function printBusy(seconds, loops) {
+  folder = mkdtempSync(join(tmpdir(), 'conclave-busy-'))
+  writeFileSync(join(folder, 'key'), 'a key that is long enough for this', { mode: 0o600 })
+  try {
+    const first = await trial({}, loops, WITHIN_MS)
+    report(`default settings, ${loops} busy loops`, first)
+    let settings = remedies(first.warnings, {})
+    if (Object.keys(settings).length === 0) {
+      console.log('no assumption was broken: this machine has cores to spare; try more loops than', loops)
+      process.exitCode = first.lost.length === 0 ? 0 : 1
+    } else {
+      console.log(`  the first warning came after ${(first.firstMs / 1000).toFixed(1)} s`)
+      let isStable = false
+      for (let round = 1; round <= MOST_ROUNDS && !isStable; round++) {
+        const shown = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
+        const next = await trial(settings, loops, seconds * 1000)
+        report(`with ${shown.join(' ')}, the same load`, next)
+        isStable = next.lost.length === 0
+        settings = remedies(next.warnings, settings)
+      }
+      console.log(isStable ? '\nstable' : '\nstill not stable')
+      process.exitCode = isStable && first.firstMs <= WITHIN_MS ? 0 : 1
     }
-    console.log(isStable ? '\nstable' : '\nstill not stable')
-    process.exitCode = isStable && first.firstMs <= WITHIN_MS ? 0 : 1
+  } finally {
+    end(children)
+    rmSync(folder, { recursive: true, force: true })
   }
-} finally {
-  end(children)
-  rmSync(folder, { recursive: true, force: true })
 }

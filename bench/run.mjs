@@ -1,4 +1,4 @@
-// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]|recovery|http [SECONDS] [SIGMA_MS]|watchers [SECONDS] [WATCHERS]|page [TIMES]]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]|recovery|http [SECONDS] [SIGMA_MS]|watchers [SECONDS] [WATCHERS]|page [TIMES]|busy [SECONDS] [LOOPS]]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { printAgent } from './agent.mjs'
 import { printBaseline } from './baseline.mjs'
+import { printBusy } from './busy.mjs'
 import { printElections } from './elections.mjs'
 import { measureEpochs, printEpochs } from './epochs.mjs'
 import { exploreGroups, measureExplore } from './explore.mjs'
@@ -70,6 +71,7 @@ else {
   if (room === undefined || room === 'idle') await printIdle(Number(words[0] ?? 20))
   if (room === undefined || room === 'watchers')
     await printWatchers(Number(words[0] ?? 20), Number(words[1] ?? 1000))
+  if (room === 'busy') await printBusy(Number(words[0] ?? 20), Number(words[1] ?? 4))
   if (room === undefined || room === 'views') await printViews(Number(words[0] ?? 10))
   if (room === undefined || room === 'page') await printPage(Number(words[0] ?? 10))
   if (room === undefined || room === 'recovery') await printRecovery()

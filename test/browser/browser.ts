@@ -29,7 +29,7 @@ export class TestBrowser {
   async open(url: string, { width = 1440, height = 790, theme = 'light' }: View = {}): Promise<Page> {
     const context = await this.#browser.newContext({ viewport: { width, height }, colorScheme: theme })
     const page = await context.newPage()
-    page.setDefaultTimeout(20_000)
+    page.setDefaultTimeout(40_000)
     page.on('pageerror', ({ message }) => this.problems.push(message))
     page.on('console', (message) => {
       if (message.type() === 'error' && !/Failed to load resource/.test(message.text()))

@@ -82,6 +82,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
     expect(await text('.gap-line')).toContain('No leader for 181 ms: n3 was late by 93 ms (σ is 30 ms)')
     expect(await text('.observer')).toMatch(/seen by n1 \(follower, 0\.1\.0\).* live · data [\d.]+ m?s old/)
     expect(await page.locator('.gap').count()).toBe(2)
+    expect(await page.title()).toBe('Healthy: billing')
     expect(await page.locator('.ribbon .term').count()).toBe(3)
     await page.context().close()
   })

@@ -162,7 +162,7 @@ export class Group {
         adminTokenFile: this.place.path('admin'),
         data: this.place.path(`data-${id}`),
         // Large, because the machine that runs the tests is busy.
-        options: { sigmaMs: 500 },
+        options: { sigmaMs: 300, deltaMs: 100, fastMs: 201 },
       }
       this.#words.set(id, ['--config', this.place.write(`${id}.yaml`, JSON.stringify(config))])
       this.#urls.set(id, `http://127.0.0.1:${http[index]}`)

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { METRICS } from '../../src/service/agent/metrics.ts'
+import { type GroupMetrics, METRICS, renderMetrics } from '../../src/service/agent/metrics.ts'
+import { NO_DETAILS } from '../../src/service/runtime/index.ts'
 import { documents, ROOT } from '../support/documents.ts'
 import { describeWithTool } from '../support/servers.ts'
 
@@ -30,6 +31,49 @@ const { panels } = JSON.parse(readFileSync(DASHBOARD, 'utf8')) as { readonly pan
 const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 const namesIn = (expr: string): readonly string[] =>
   expr.match(/\b(?:conclave|leader_election)_[a-z_]+/g) ?? []
+
+/** A node that has something to report under every metric. */
+const FULL: GroupMetrics = {
+  group: 'g',
+  id: 'a',
+  terms: 3,
+  views: 2,
+  warnings: 1,
+  alarm: false,
+  failureTolerance: 1,
+  status: {
+    role: 'leader',
+    leader: { id: 'a', token: 12 },
+    members: ['a', 'b'],
+    mode: 'majority',
+    leaseMs: 250,
+    voters: [['a', 'b']],
+    nodes: [
+      { id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0, ...NO_DETAILS },
+      { id: 'b', reachable: true, evidenceMsAgo: 3, heardMsAgo: 3, ...NO_DETAILS, rttMs: 1.5 },
+    ],
+    evidenceForMs: 100,
+    idle: null,
+    membership: {
+      view: { id: [4, 'a'], members: ['a', 'b'], incarnations: [1, 1] },
+      incarnation: 1,
+      inQuorum: true,
+      failureTolerance: 0,
+      waitingFor: null,
+    },
+    primary: null,
+    datagrams: { sent: 5, received: 4, dropped: 1 },
+    measured: {
+      windowMs: 60_000,
+      latenessMs: { p50: 1, p99: 20, max: 31 },
+      sigmaMs: 30,
+      delayMs: { p50: 0.5, p99: 2, max: 4 },
+      deltaMs: 10,
+      renewalMarginMs: { min: 40, p50: 60 },
+    },
+    warnings: [],
+  },
+}
 
 describe('the rules', () => {
   it('use existing metrics only', () => {
@@ -69,6 +113,16 @@ await describeWithTool('promtool', 'promtool', (promtool) => {
     const { status, stdout, stderr } = spawnSync(promtool, words, { encoding: 'utf8' })
     return { status, said: `${stdout}${stderr}` }
   }
+
+  it('has no objection to the metrics', () => {
+    const text = renderMetrics([FULL])
+    expect(text.match(/^# TYPE /gm)).toHaveLength(METRICS.length)
+    const { status, stdout, stderr } = spawnSync(promtool, ['check', 'metrics'], {
+      input: text,
+      encoding: 'utf8',
+    })
+    expect([status, `${stdout}${stderr}`]).toEqual([0, ''])
+  })
 
   it('accepts the rules', () => {
     const { status, said } = run('check', 'rules', '--lint=all', '--lint-fatal', RULES)

@@ -101,6 +101,34 @@ describe('an order', () => {
   })
 })
 
+describe('the state of the group', () => {
+  const LOCAL = { url: 'http://127.0.0.1:9', nodes: { n1: 'down' }, cut: [['n1', 'n2']] }
+
+  it('is passed on, also if it came before, and changes no faults', async () => {
+    const { supervisor, node, received, send } = lab()
+    const states: unknown[] = []
+    supervisor.injectInto([node])
+    await send(JSON.stringify({ local: LOCAL }))
+    supervisor.onLocal((local) => states.push(local))
+    await send(JSON.stringify({ local: { ...LOCAL, nodes: { n1: 'up' } } }))
+    expect(states).toEqual([LOCAL, { ...LOCAL, nodes: { n1: 'up' } }])
+    expect(received).toEqual([])
+  })
+
+  it.each([
+    { ...LOCAL, url: 'nonsense' },
+    { ...LOCAL, nodes: { n1: 'asleep' } },
+    { ...LOCAL, cut: [['n1']] },
+    { url: LOCAL.url },
+  ])('%j is reported and ignored', async (local) => {
+    const { supervisor, send } = lab()
+    const states: unknown[] = []
+    supervisor.onLocal((each) => states.push(each))
+    await send(JSON.stringify({ local }))
+    expect([states, notes.startsWith('cannot parse an order of the supervisor: ')]).toEqual([[], true])
+  })
+})
+
 it.each<[string, (stream: PassThrough) => void]>([
   ['closes', (stream) => void stream.destroy()],
   ['fails', (stream) => void stream.destroy(new Error('EPIPE'))],

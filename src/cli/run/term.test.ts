@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { LeadershipLostError } from '../../service/node/index.ts'
 import type { CommandExit } from '../../service/supervise/guardian-process.ts'
 import { type HeldTerm, type RunSettings, resolveKillBefore, runInTerm } from './term.ts'
 
@@ -114,6 +115,21 @@ describe('runInTerm', () => {
     expect(guardian.deadlines).toHaveLength(11)
     guardian.exit({ code: null, signal: 'SIGTERM', isTerminated: true })
     expect(await result).toBeNull()
+  })
+
+  it('logs the time and the cause when it has ended the command', async () => {
+    const { guardian, lost, reported, result } = setUp()
+    // The guardian ends the command a little before the term is lost.
+    guardian.exit({ code: null, signal: 'SIGTERM', isTerminated: true })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(reported.at(-1)).toBe('worker ended by SIGTERM')
+    lost.abort(
+      new LeadershipLostError({ reason: 'expired', detail: 'this node was late by 93 ms (sigmaMs is 30)' }),
+    )
+    expect(await result).toBeNull()
+    expect(reported.at(-1)).toMatch(
+      /^\d{4}-\d\d-\d\dT[\d:.]+Z worker was ended: this node no longer leads: expired: this node was late by 93 ms \(sigmaMs is 30\)$/,
+    )
   })
 
   it('gives the command its grace period when this process or the agent stops', async () => {

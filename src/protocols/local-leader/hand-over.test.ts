@@ -1,10 +1,11 @@
 /** Handing over to a chosen node. `run` checks all promises: at most one leader, and tokens that grow. */
 import { describe, expect, it } from 'vitest'
 import { histories, LOCAL, leadersIn, MAJORITY, run } from '../../../test/support/local-leader.ts'
-import { ids } from '../../../test/support/run.ts'
+import { exploring, ids } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
-import type { NodeId, PlainObject } from '../../core/index.ts'
+import { type Definition, type NodeId, type PlainObject, present } from '../../core/index.ts'
 import type { Report } from '../../workbench/sim/index.ts'
+import { catalogue } from '../index.ts'
 
 const STICKY = { ...MAJORITY, sticky: true }
 
@@ -94,5 +95,41 @@ describe('a leader that hands over to a chosen node', () => {
       ],
     ]
     for (const [to, more] of refused) expect(histories(handOver(to, more))).toEqual([[1, 'elected', null]])
+  })
+})
+
+describe('in all interleavings of an exhaustive search', () => {
+  const plain = present(catalogue.find('local-leader'), 'local-leader')
+  let handOvers = 0
+  /** A leader may hand over to any other candidate at any moment. */
+  const choosing: Definition = {
+    ...plain,
+    create(identity, options) {
+      const protocol = plain.create(identity, options)
+      return {
+        ...protocol,
+        step(state, input, now) {
+          const step = protocol.step(state, input, now)
+          if (step.effects.some((effect) => effect.type === 'send' && effect.body['to'] !== undefined))
+            handOvers += 1
+          return step
+        },
+      }
+    },
+    stimuli: (state, { self }) =>
+      (state as { readonly term: unknown }).term === null
+        ? []
+        : [1, 2].flatMap((to) =>
+            to === self ? [] : [{ command: { do: 'stepDown', to }, whenDown: null, owed: false }],
+          ),
+  }
+
+  it('there is at most one leader, and tokens grow', () => {
+    const budget = { ...plain.exploration, crashes: sized(0, 1), recoveries: 0, ticks: 2 }
+    const report = exploring('local-leader', 3, { definition: choosing, budget })
+    expect(report.complete).toBe(true)
+    expect(report.counterexample).toBeNull()
+    expect(report.specs.map(({ verdict }) => verdict)).toEqual(['held', 'held', 'held'])
+    expect(handOvers).toBeGreaterThan(0)
   })
 })

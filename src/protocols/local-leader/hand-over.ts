@@ -24,6 +24,8 @@ export function handOverProblem(
   if (!nodes.includes(to)) return `${to} is not one of the nodes`
   if (!isVoter(vote.config, to)) return `${to} is not a voter`
   if (settings.witnesses.includes(to)) return `${to} is a witness, which never leads`
+  // In searches nodes send no heartbeats, so nothing is known of other nodes.
+  if (settings.mostRequests !== null) return null
   const peer = known.peers[placeOf(to)] ?? null
   if (!isAlive(peer, now, timing.expires)) return `${to} is unreachable`
   return peer.low >= UNWILLING ? `${to} does not want to lead, or has failed to` : null

@@ -218,6 +218,7 @@ function serveGroup(
     const cause = history.takeEnd()
     const ended = cause === null ? {} : { cause }
     report('change', { leader: leader?.id ?? null, token: leader?.token ?? null, ...ended })
+    group.watchers.sendStatus()
   })
   node.on('view', (view) => {
     monitor.countView()

@@ -20,7 +20,7 @@ type Sample = { readonly labels: { readonly [name: string]: string }; readonly v
 
 type Metric = {
   readonly name: string
-  readonly type: 'gauge' | 'counter'
+  readonly type: 'gauge' | 'counter' | 'summary'
   readonly help: string
   of(measured: GroupMetrics): readonly Sample[]
 }
@@ -40,18 +40,22 @@ const ofViews =
     return membership === null ? [] : one(() => value(membership, measured))(measured)
   }
 
+type Quantiles = readonly (readonly [quantile: string, ms: number])[]
+
 /** One sample per quantile, in seconds; none while nothing was measured. */
 const ofQuantiles =
-  (values: (measured: Measured) => { readonly [quantile: string]: number } | null): Metric['of'] =>
-  ({ group, id, status }) => {
-    return Object.entries(values(status.measured) ?? {}).map(([quantile, ms]) => ({
-      labels: { group, id, quantile },
-      value: ms / 1000,
-    }))
-  }
+  (values: (measured: Measured) => Quantiles): Metric['of'] =>
+  ({ group, id, status }) =>
+    values(status.measured).map(([quantile, ms]) => ({ labels: { group, id, quantile }, value: ms / 1000 }))
 
-const toQuantiles = (spread: Measured['delayMs']): { readonly [quantile: string]: number } | null =>
-  spread === null ? null : { '0.5': spread.p50, '0.99': spread.p99, '1': spread.max }
+const toQuantiles = (spread: Measured['delayMs']): Quantiles =>
+  spread === null
+    ? []
+    : [
+        ['0.5', spread.p50],
+        ['0.99', spread.p99],
+        ['1', spread.max],
+      ]
 
 /** A constant of the protocol, in seconds; none where the protocol does not have it. */
 const ofConstant =
@@ -143,7 +147,7 @@ export const METRICS: readonly Metric[] = [
   },
   {
     name: 'conclave_scheduling_lateness_seconds',
-    type: 'gauge',
+    type: 'summary',
     help: 'how much later than due the timers of this node fired, by quantile of the last minutes',
     of: ofQuantiles(({ latenessMs }) => toQuantiles(latenessMs)),
   },
@@ -155,7 +159,7 @@ export const METRICS: readonly Metric[] = [
   },
   {
     name: 'conclave_message_delay_seconds',
-    type: 'gauge',
+    type: 'summary',
     help: 'delay of the messages from all peers, by quantile of the last minutes',
     of: ofQuantiles(({ delayMs }) => toQuantiles(delayMs)),
   },
@@ -167,10 +171,15 @@ export const METRICS: readonly Metric[] = [
   },
   {
     name: 'conclave_renewal_margin_seconds',
-    type: 'gauge',
+    type: 'summary',
     help: 'what was left of the lease when it was renewed, by quantile of the last minutes; leader only',
-    of: ofQuantiles(({ renewalMarginMs }) =>
-      renewalMarginMs === null ? null : { '0': renewalMarginMs.min, '0.5': renewalMarginMs.p50 },
+    of: ofQuantiles(({ renewalMarginMs: margin }) =>
+      margin === null
+        ? []
+        : [
+            ['0', margin.min],
+            ['0.5', margin.p50],
+          ],
     ),
   },
   {
@@ -212,7 +221,7 @@ export function renderMetrics(all: readonly GroupMetrics[]): string {
 
 function renderMetric(
   name: string,
-  type: 'gauge' | 'counter',
+  type: 'gauge' | 'counter' | 'summary',
   help: string,
   samples: readonly Sample[],
 ): string {

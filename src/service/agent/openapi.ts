@@ -296,6 +296,9 @@ export const ROUTES: readonly Route[] = BASE_ROUTES.flatMap((route): readonly Ro
     : [complete]
 })
 
+const READ_TOKEN =
+  'If the agent has a read token, all requests but /healthz, /readyz, /leader and the files of the page need it or the admin token, as "Authorization: Bearer TOKEN", and are refused with 401 otherwise.'
+
 export function openApi(version: string): object {
   const paths: { [path: string]: object } = {}
   for (const route of ROUTES)
@@ -306,7 +309,12 @@ export function openApi(version: string): object {
   })
   return {
     openapi: '3.1.0',
-    info: { title: 'Conclave agent', version, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: {
+      title: 'Conclave agent',
+      description: READ_TOKEN,
+      version,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
     paths,
     components: {
       schemas: Object.fromEntries(schemas),

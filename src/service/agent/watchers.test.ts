@@ -28,12 +28,13 @@ afterEach(() => void vi.useRealTimers())
 
 function lab() {
   const events = new EventLog('run')
-  const state = { gist: 'healthy', statuses: 0 }
+  const state = { gist: 'healthy', statuses: 0, onStatus: () => {} }
   const watchers = new Watchers({
     events,
     snapshot: () => '{}',
     status: () => {
       state.statuses += 1
+      state.onStatus()
       return { gist: state.gist, json: () => JSON.stringify({ gist: state.gist }) }
     },
   })
@@ -81,6 +82,21 @@ describe('a watcher', () => {
     await leave()
   })
 
+  it('receives a change of the condition also if something else was sent just before', async () => {
+    const { watch, state, watchers, events } = lab()
+    const { text, leave } = watch()
+    await pass(1100)
+    state.gist = 'no leader'
+    state.onStatus = () => {
+      state.onStatus = () => {}
+      watchers.sendTerm(term(1))
+      events.add(event('one'))
+    }
+    await pass(200)
+    expect(text()).toContain('no leader')
+    await leave()
+  })
+
   it('receives events and changes of the history, or events only', async () => {
     const { watch, watchers, events } = lab()
     const all = watch()
@@ -114,6 +130,17 @@ describe('a watcher', () => {
     expect(text.match(/^event: history$/gm)).toHaveLength(3)
     expect(text).toContain('event: missed')
     await reader.cancel()
+  })
+
+  it('receives a large status less often', async () => {
+    const { watch, state } = lab()
+    state.gist = 'x'.repeat(100 * 1024)
+    const { names, leave } = watch()
+    await pass(1100)
+    const before = names().length
+    await pass(8000)
+    expect(names().length - before).toBe(2)
+    await leave()
   })
 
   it('ends when the agent closes', async () => {

@@ -1,6 +1,6 @@
 /**
  * The watchers of a group: each has an event stream. What is sent to all of them is encoded once. A watcher that does not
- * read costs nothing: it skips statuses, and reads events from the log at its own pace.
+ * read costs nothing: it gets only the newest status, and reads events from the log at its own pace.
  */
 import type { TermResponse } from '../client/index.ts'
 import { type EventLog, encodeFrame } from './event-log.ts'
@@ -8,6 +8,8 @@ import { type EventLog, encodeFrame } from './event-log.ts'
 /** While anyone watches: how often the status is sent, and how often it is compared with the one sent last. */
 const STATUS_INTERVAL_MS = 1000
 const COMPARE_INTERVAL_MS = 200
+/** A larger status, of a group with many nodes, is sent less often: about this many bytes per second and watcher. */
+const MAX_STATUS_BYTES = 32 * 1024
 /** Interval of keep-alive comments. They let both sides notice a broken connection. */
 const KEEP_ALIVE_MS = 10_000
 /** Events that a watcher receives in one chunk, at most. */
@@ -38,6 +40,8 @@ type Watcher = {
   position: number
   /** Changed entries of the history that the watcher has not received yet, by number. At most all entries. */
   readonly terms: Map<number, Uint8Array>
+  /** The newest status, if the watcher has not received it yet. */
+  status: Uint8Array | null
   /** When anything was last sent. */
   sentAt: number
 }
@@ -49,6 +53,7 @@ export class Watchers {
   #timer: NodeJS.Timeout | null = null
   #lastGist = ''
   #lastStatusAt = 0
+  #slowness = 1
 
   /** Calls `onEnd` whenever a watcher has left. */
   constructor(group: WatchedGroup, onEnd: () => void = () => {}) {
@@ -67,7 +72,14 @@ export class Watchers {
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
         const position = lastSeen === undefined ? events.latest : events.positionOf(lastSeen)
-        watcher = { controller, eventsOnly, position, terms: new Map(), sentAt: performance.now() }
+        watcher = {
+          controller,
+          eventsOnly,
+          position,
+          terms: new Map(),
+          status: null,
+          sentAt: performance.now(),
+        }
         this.#watchers.add(watcher)
         controller.enqueue(encodeFrame('snapshot', this.#group.snapshot()))
         if (!eventsOnly) controller.enqueue(encodeFrame('status', this.#group.status().json()))
@@ -100,10 +112,11 @@ export class Watchers {
   }
 
   #start(): void {
-    this.#timer ??= setInterval(() => this.#sendStatus(), COMPARE_INTERVAL_MS)
+    this.#timer ??= setInterval(() => this.sendStatus(), COMPARE_INTERVAL_MS)
   }
 
-  #sendStatus(): void {
+  /** Sends the status if it is due, or if the condition of the group has changed. */
+  sendStatus(): void {
     const now = performance.now()
     for (const watcher of this.#watchers)
       if (watcher.eventsOnly && now - watcher.sentAt >= KEEP_ALIVE_MS) this.#enqueue(watcher, KEEP_ALIVE, now)
@@ -111,12 +124,18 @@ export class Watchers {
     if (!isWatched) return
     const status = this.#group.status()
     const { gist } = status
-    if (gist === this.#lastGist && now - this.#lastStatusAt < STATUS_INTERVAL_MS - COMPARE_INTERVAL_MS / 2)
-      return
+    const hasChanged = gist !== this.#lastGist
+    const intervalMs = (hasChanged ? COMPARE_INTERVAL_MS : STATUS_INTERVAL_MS) * this.#slowness
+    if (now - this.#lastStatusAt < intervalMs - COMPARE_INTERVAL_MS / 2) return
     this.#lastGist = gist
     this.#lastStatusAt = now
     const frame = encodeFrame('status', status.json())
-    for (const watcher of this.#watchers) if (!watcher.eventsOnly) this.#enqueue(watcher, frame, now)
+    this.#slowness = Math.max(1, Math.ceil(frame.length / MAX_STATUS_BYTES))
+    for (const watcher of this.#watchers) {
+      if (watcher.eventsOnly) continue
+      watcher.status = frame
+      this.#sendTo(watcher)
+    }
   }
 
   /** Sends a changed entry of the history. */
@@ -137,9 +156,11 @@ export class Watchers {
   /** Sends what the watcher lacks, as much as it reads. */
   #sendTo(watcher: Watcher): void {
     const { events } = this.#group
-    const { terms, position } = watcher
-    if ((position === events.latest && terms.size === 0) || !canRead(watcher)) return
-    const chunks: Uint8Array[] = [...terms.values()]
+    const { terms, position, status } = watcher
+    const isUpToDate = position === events.latest && terms.size === 0 && status === null
+    if (isUpToDate || !canRead(watcher)) return
+    const chunks: Uint8Array[] = [...(status === null ? [] : [status]), ...terms.values()]
+    watcher.status = null
     terms.clear()
     const { missed, entries } = events.after(position)
     if (missed) chunks.push(MISSED)

@@ -87,8 +87,11 @@ export class Feed {
     while (!signal.aborted) {
       const now = performance.now()
       if (!this.#isAsking && this.#mustAsk(now)) void this.#askStatus()
-      if (!this.#isLost && now - this.#historyAt > HISTORY_INTERVAL_MS) void this.#askHistory()
-      if (this.#hasLocal !== false && now - this.#localAt > LOCAL_INTERVAL_MS) void this.#askLocal()
+      // The first status is shown before anything else is asked for.
+      const hasStatus = this.#statusAt > -Infinity
+      if (hasStatus && !this.#isLost && now - this.#historyAt > HISTORY_INTERVAL_MS) void this.#askHistory()
+      if (hasStatus && this.#hasLocal !== false && now - this.#localAt > LOCAL_INTERVAL_MS)
+        void this.#askLocal()
       // oxlint-disable-next-line no-await-in-loop -- a clock
       await sleep(TICK_MS, signal)
     }

@@ -166,6 +166,7 @@ async function readGroups(): Promise<void> {
 
 /** The level of each other group, for its tab. */
 async function readOtherLevels(): Promise<void> {
+  if (groups.value.length < 2) return
   const others = groups.value.filter((name) => name !== status.value?.group)
   const answers = await Promise.all(
     others.map(async (name) => {
@@ -186,6 +187,6 @@ export function startPage(): void {
     clockMs.value = performance.now()
   }, AGE_TICK_MS)
   setInterval(() => {
-    if (groups.value.length > 1 && !document.hidden && !isStale.value) void readOtherLevels()
+    if (!document.hidden && !isStale.value) void readOtherLevels()
   }, OTHER_GROUPS_INTERVAL_MS)
 }

@@ -7,11 +7,16 @@ import { formatMs, formatTime } from '../view/format.ts'
 import { Card, TableToggle } from './card.tsx'
 import type { ChartProps } from './chart.tsx'
 
+/** The rest of the page is shown first. */
+const CHART_DELAY_MS = 150
+
 export function ChartsCard() {
   const [isTable, setTable] = useState(false)
   const [Chart, setChart] = useState<ComponentType<ChartProps> | null>(null)
   useEffect(() => {
-    void import('./chart.tsx').then((module) => setChart(() => module.Chart))
+    const load = (): void => void import('./chart.tsx').then((module) => setChart(() => module.Chart))
+    const timer = setTimeout(load, CHART_DELAY_MS)
+    return () => clearTimeout(timer)
   }, [])
   const charts = chartsOf(samples.value, status.value)
   const tools = <TableToggle isTable={isTable} of="the charts" onToggle={() => setTable(!isTable)} />

@@ -9,6 +9,12 @@ import { Glyph } from './glyph.tsx'
 
 export function MatrixCard({ status }: { readonly status: Status }) {
   const [isTable, setTable] = useState(false)
+  if (status.mode === 'store')
+    return (
+      <Card name="matrix" title="Links">
+        <p class="empty">The nodes exchange no messages: they elect in a store.</p>
+      </Card>
+    )
   const matrix = matrixOf(status, local.value)
   const canCut = local.value !== null
   const tools = (

@@ -1,6 +1,7 @@
 /** The whole page. */
 import { useEffect } from 'preact/hooks'
 import { isStale, status } from '../data/store.ts'
+import { type BannerLevel, LEVEL_NAMES } from '../view/banner.ts'
 import { ActionDialog } from './action-dialog.tsx'
 import { Banner } from './banner.tsx'
 import { ChartsCard } from './charts-card.tsx'
@@ -22,9 +23,17 @@ function useFirstDataMark(hasData: boolean): void {
   }, [hasData])
 }
 
+/** The title of the window says the level, so that a row of tabs shows which group is in trouble. */
+function useTitle(level: BannerLevel, group: string | null): void {
+  useEffect(() => {
+    document.title = group === null ? 'Conclave' : `${LEVEL_NAMES[level]}: ${group}`
+  }, [level, group])
+}
+
 export function Page() {
   const seen = status.value
   useFirstDataMark(seen !== null)
+  useTitle(isStale.value ? 'lost' : (seen?.level ?? 'connecting'), seen?.group ?? null)
   return (
     <div class={isStale.value ? 'page is-stale' : 'page'}>
       <Header />

@@ -76,6 +76,12 @@ describe('how many more nodes may fail', () => {
     })
   })
 
+  it('counts registers in a store', () => {
+    expect(toleranceOf(statusWith({ mode: 'store' })).sentence).toBe(
+      '3 nodes have a register in the store, 1 needed',
+    )
+  })
+
   it('is 0 without a leader, and counts the unreachable voters', () => {
     const nodes = [
       { id: 'a', voter: true, reachable: false },

@@ -106,7 +106,10 @@ export function toleranceOf({ failureTolerance, voters, nodes, leader, mode }: S
   const needed = mode === 'majority' ? majority : 1
   return {
     count: leader === null ? 0 : failureTolerance,
-    sentence: `${reachable} of ${all.length} voters reachable, ${needed} needed`,
+    sentence:
+      mode === 'store'
+        ? `${all.length} nodes have a register in the store, 1 needed`
+        : `${reachable} of ${all.length} voters reachable, ${needed} needed`,
     voters: all,
   }
 }

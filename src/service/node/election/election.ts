@@ -18,7 +18,7 @@ import {
 } from '../../runtime/index.ts'
 
 export type { ElectionEvents, NodeView } from '../../runtime/index.ts'
-export { NO_DETAILS, NOTHING_MEASURED } from '../../runtime/index.ts'
+export { NOTHING_MEASURED } from '../../runtime/index.ts'
 
 export const NO_VIEW: NodeView = { role: 'follower', leader: null, members: null }
 
