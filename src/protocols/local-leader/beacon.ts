@@ -1,6 +1,6 @@
 /** Beacons: every message carries the rank and the lease of its sender. */
 import { type Micros, type NodeId, send } from '../../core/index.ts'
-import type { Context, LocalLeaderEffect } from './context.ts'
+import { CHOSEN_RANK, type Context, type LocalLeaderEffect } from './context.ts'
 import { type Beacon, type LocalLeaderMessage, NO_EPOCH, type Release, type Request } from './messages.ts'
 import { isAlive, laterEpoch } from './peers.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -18,7 +18,7 @@ const NO_BEACON: Beacon = {
 export type Beacons = ReturnType<typeof createBeacons>
 
 export function createBeacons(context: Context) {
-  const { self, others, placeOf, rankOf, latest, settings, timing } = context
+  const { self, others, placeOf, lowOf, latest, settings, timing } = context
   const { tree, mostRequests } = settings
   const { expires } = timing
 
@@ -26,12 +26,12 @@ export function createBeacons(context: Context) {
     if (mostRequests !== null) return NO_BEACON
     const { term } = state
     const isLeader = term !== null && now < term.until
-    const rank = rankOf(state, now)
+    const isChosen = state.candidacy?.isChosen === true
     return {
       candidate: state.eligibility.candidate,
-      low: rank.low,
-      priority: rank.priority,
-      incumbent: rank.incumbent,
+      low: isChosen ? CHOSEN_RANK.low : lowOf(state, now),
+      priority: isChosen ? CHOSEN_RANK.priority : state.eligibility.priority,
+      incumbent: isChosen || (settings.sticky && isLeader),
       heard,
       seen: laterEpoch(state.known.seen, state.vote.promised),
       lease: isLeader ? { left: term.until - now, token: term.token } : null,

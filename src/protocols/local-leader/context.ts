@@ -43,7 +43,7 @@ export const TIMER = {
 export const UNWILLING = 3
 
 /** Before every other rank: voters support a node that the last leader has chosen, even if they rank before it. */
-const CHOSEN_RANK: Rank = { low: 0, priority: MOST_PRIORITY, incumbent: true }
+export const CHOSEN_RANK: Rank = { low: 0, priority: MOST_PRIORITY, incumbent: true }
 
 export type Context = ReturnType<typeof contextOf>
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { histories, LOCAL, leadersIn, MAJORITY, run } from '../../../test/support/local-leader.ts'
 import { exploring, ids } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
-import { type Definition, type NodeId, type PlainObject, present } from '../../core/index.ts'
-import type { Report } from '../../workbench/sim/index.ts'
+import { type Definition, FAULT_KINDS, type NodeId, type PlainObject, present } from '../../core/index.ts'
+import { type Report, runSeed, scenarioDrawer } from '../../workbench/sim/index.ts'
 import { catalogue } from '../index.ts'
 
 const STICKY = { ...MAJORITY, sticky: true }
@@ -98,8 +98,22 @@ describe('a leader that hands over to a chosen node', () => {
   })
 })
 
+const plain = present(catalogue.find('local-leader'), 'local-leader')
+
+it('every promise is kept in a campaign with faults in which leaders hand over to chosen nodes', () => {
+  const commands = [1, 2, 3].map((to) => ({ do: 'stepDown', to }))
+  const choosing: Definition = { ...plain, swarm: { ...plain.swarm, commands } }
+  const draw = scenarioDrawer(choosing, { nodes: [3, 5], options: { mode: 'majority' }, faults: FAULT_KINDS })
+  let handOvers = 0
+  for (let seed = 1; seed <= sized(40, 2000); seed++) {
+    const { violations, goals } = runSeed(choosing, draw, seed)
+    expect([seed, violations]).toEqual([seed, []])
+    handOvers += goals.find(({ name }) => name === 'handed-over')?.count ?? 0
+  }
+  expect(handOvers).toBeGreaterThan(0)
+})
+
 describe('in all interleavings of an exhaustive search', () => {
-  const plain = present(catalogue.find('local-leader'), 'local-leader')
   let handOvers = 0
   /** A leader may hand over to any other candidate at any moment. */
   const choosing: Definition = {

@@ -142,7 +142,6 @@ export const localLeaderDefinition = define({
     commands: [
       { do: 'stepDown' },
       { do: 'stepDown' },
-      { do: 'stepDown', to: 2 },
       { do: 'setPriority', priority: 1 },
       { do: 'setPriority', priority: 0 },
       ...[1, 2].flatMap((voter) => [

@@ -57,9 +57,10 @@ export class EndpointObserver {
   }
 
   /** A sealed datagram of a peer, from this address. */
-  noteSender({ id, address, found }: Entry, at: Address, now: Micros): void {
+  noteSender({ id, address, found }: Entry, at: Address): void {
     const isAtHome = address.port === at.port && found.includes(at.host)
-    if (id !== null) this.#links.noteSender(id, at, isAtHome ? null : address, now)
+    if (id === null || (isAtHome && !this.#links.isElsewhere(id))) return
+    this.#links.noteSender(id, at, isAtHome ? null : address, this.#settings.now())
   }
 
   /** A datagram of a peer arrived: for this incarnation of this process, or not. */

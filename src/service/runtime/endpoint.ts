@@ -390,7 +390,7 @@ export class Endpoint {
       if (from === this.self && to === this.self) this.#observer.noteOwnId(at)
       return 'unknown sender'
     }
-    this.#observer.noteSender(entry, at, this.#clock.now())
+    this.#observer.noteSender(entry, at)
     if (body.kind === ABOUT) return this.#observer.abouts.receive(from, body, this.#clock.now())
     if (body.kind !== 'datagram') return 'unreadable'
     const datagram = body as unknown as Datagram

@@ -80,6 +80,11 @@ export class LinkWatch {
       )
   }
 
+  /** Whether datagrams of a peer came from another address than the configured one. */
+  isElsewhere(peer: NodeId): boolean {
+    return this.#elsewhere.has(peer)
+  }
+
   /** A process at another address has the id of this one. */
   noteOwnId(at: Address): void {
     this.#report(

@@ -139,10 +139,7 @@ export class Loop {
 
   /** The protocol's view now. */
   view(): View {
-    this.#checkSuspension()
-    this.#noteLateness()
-    this.#setAlarm()
-    return this.#protocol.view(this.#state, this.#clock.now())
+    return this.inspect((state, now) => this.#protocol.view(state, now))
   }
 
   /** The state after the last step. */
@@ -153,9 +150,10 @@ export class Loop {
   /** Reads what the view does not show from the protocol's state. */
   inspect<T>(read: (state: Plain, now: Micros) => T): T {
     this.#checkSuspension()
-    this.#noteLateness()
+    const now = this.#clock.now()
+    if (now >= this.#alarmAt) this.#noteLateness(now)
     this.#setAlarm()
-    return read(this.#state, this.#clock.now())
+    return read(this.#state, now)
   }
 
   now(): Micros {
@@ -176,7 +174,6 @@ export class Loop {
     if (!this.#running) return
     this.#hasExpired = false
     this.#checkSuspension()
-    this.#noteLateness()
     this.#step(input)
     this.#setAlarm()
   }
@@ -191,19 +188,17 @@ export class Loop {
   }
 
   /** The alarm is overdue. A datagram may be handled first, which must not hide that. */
-  #noteLateness(): void {
-    const { late } = this.#hooks
-    if (late === undefined || this.#alarm === null || this.#alarmAt === this.#notedAt) return
-    const now = this.#clock.now()
-    if (now < this.#alarmAt) return
+  #noteLateness(now: Micros): void {
+    if (this.#alarm === null || this.#alarmAt === this.#notedAt) return
     this.#notedAt = this.#alarmAt
-    late(now - this.#alarmAt, now)
+    this.#hooks.late?.(now - this.#alarmAt, now)
   }
 
   /** `isRetry`: the groups that could not store their data are excluded already. */
   #step(input: Input, isRetry = false): void {
     if (!this.#running) return
     const now = this.#clock.now()
+    if (now >= this.#alarmAt) this.#noteLateness(now)
     const before = this.#state
     let step: Step<Plain>
     try {
@@ -350,9 +345,9 @@ export class Loop {
   #expire(): void {
     this.#immediate = null
     this.#checkSuspension()
-    this.#noteLateness()
-    this.#alarmAt = Number.POSITIVE_INFINITY
     const now = this.#clock.now()
+    if (now >= this.#alarmAt) this.#noteLateness(now)
+    this.#alarmAt = Number.POSITIVE_INFINITY
     const due = [...this.#deadlines].filter(([, deadline]) => deadline <= now).sort(([, a], [, b]) => a - b)
     for (const [name, deadline] of due) {
       // An earlier timer of this batch may have stopped or replaced it.

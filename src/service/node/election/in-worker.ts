@@ -44,6 +44,9 @@ import type { StatusSnapshot } from './worker-requests.ts'
 import { threadScript } from './worker-script.ts'
 import { ElectionThread } from './worker-thread.ts'
 
+/** How old the explanation of a term that has ended may be. */
+const MAX_EVIDENCE_AGE: Micros = 3_000_000
+
 /** How long the election may take to close before its worker is terminated. */
 const MAX_CLOSING_MS = 2000
 
@@ -210,7 +213,11 @@ class ElectionInWorker implements ElectionBackend {
     const shared = this.#shared
     const now = monotonicNow()
     const { nodes, voters } = this.#snapshot
-    const since = (shared.renewedAt ?? now) + assumed.sigma + 2 * assumed.delta
+    const renewedAt = shared.renewedAt ?? now
+    const since = renewedAt + assumed.sigma + 2 * assumed.delta
+    // The worker may have begun and renewed the next term already: then the last renewal says nothing about this one.
+    const isCurrent = shared.lease()?.token === this.#reportedTerm?.token
+    const from = isCurrent ? renewedAt : Math.min(renewedAt, now - MAX_EVIDENCE_AGE)
     const heardAt = (id: NodeId): Micros | null => shared.heardAt(nodes.indexOf(id))
     // If the whole process was stopped, the worker may not have noticed yet.
     const own: LateEpisode | null = late > assumed.sigma ? { by: late, at: now, why: 'unknown' } : null
@@ -218,7 +225,13 @@ class ElectionInWorker implements ElectionBackend {
     const silence = isStore
       ? { silent: [], isMinority: false, silentFor: null }
       : silenceOf(voters, this.#settings.id, heardAt, since, now)
-    const evidence = { now, late: shared.late() ?? own, slow: shared.slow(nodes), latePeer: null, ...silence }
+    const evidence = {
+      now,
+      late: shared.late(from) ?? own,
+      slow: shared.slow(nodes, from),
+      latePeer: null,
+      ...silence,
+    }
     return explainExpiry(evidence, assumed)
   }
 

@@ -236,16 +236,16 @@ export class SharedState {
     this.#write(SLOW_AT, at)
   }
 
-  /** Since the last renewal. */
-  late(): LateEpisode | null {
+  /** The worst lateness, if it was at `since` or later. */
+  late(since: Micros): LateEpisode | null {
     const at = this.#read(LATE_AT)
-    if (at === 0 || at < this.#read(RENEWED_AT)) return null
+    if (at === 0 || at < since) return null
     return { by: this.#read(LATE_BY), at, why: WHY_LATE[this.#read(LATE_WHY)] ?? 'unknown' }
   }
 
-  slow(nodes: readonly NodeId[]): SlowEpisode | null {
+  slow(nodes: readonly NodeId[], since: Micros): SlowEpisode | null {
     const at = this.#read(SLOW_AT)
-    if (at === 0 || at < this.#read(RENEWED_AT)) return null
+    if (at === 0 || at < since) return null
     return { by: this.#read(SLOW_BY), at, from: nodes[this.#read(SLOW_FROM) - 1] ?? null, isStarved: false }
   }
 
