@@ -29,6 +29,7 @@ export class EndpointObserver {
   /** How long the host was suspended since the last report. */
   #slept: Micros = 0
   #lastHeard = ''
+  #tickedAt: Micros = Number.NEGATIVE_INFINITY
 
   constructor(settings: ObserverSettings) {
     const { self, name, directory, send, warn, incarnation, incarnationOf } = settings
@@ -82,9 +83,11 @@ export class EndpointObserver {
     this.#links.noteOwnId(at)
   }
 
-  /** Called about twice a second. */
+  /** May be called more often than once a second, which is enough. */
   tick(): void {
     const now = this.#settings.now()
+    if (now - this.#tickedAt < TICK_INTERVAL) return
+    this.#tickedAt = now
     this.measures.tick(now)
     this.#noteSilence(now)
     this.abouts.tick(now)
@@ -113,5 +116,7 @@ export class EndpointObserver {
   }
 }
 
+/** A little less than two calls, which are half a second apart. */
+const TICK_INTERVAL: Micros = 900_000
 /** Long enough that a peer which follows a leader quietly is not silent. */
 const SILENT: Micros = 4_000_000
