@@ -6,10 +6,7 @@
  * Pipes, signals, terminals, standard input and exit codes as a shell sees them need a child process.
  */
 import type { EventEmitter } from 'node:events'
-import type { main as runMain } from '../../dist/cli/main.js'
-
-const BUNDLE = new URL('../../dist/bundle/cli/main.js', import.meta.url).href
-const { main } = (await import(BUNDLE)) as { readonly main: typeof runMain }
+import { main } from '../../dist/cli/main.js'
 
 export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string }
 type Surroundings = { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv }
