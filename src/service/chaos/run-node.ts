@@ -14,6 +14,9 @@ export type RunNodeOptions = {
 /** Faults to inject into datagrams from each peer, in the format of the supervisor link of `conclave run`. */
 export type Faults = { readonly [from: string]: { readonly cut: true } }
 
+/** What every line of the log begins with. */
+const TIME_AND_EVENT = /^\d{4}-\S+Z \S+ +/
+
 export class RunNode {
   readonly #options: RunNodeOptions
   #process: ChildProcess | null = null
@@ -70,7 +73,7 @@ export class RunNode {
       child.once('exit', () => resolve())
       if (child.stderr === null) return
       readLines(child.stderr, (line) => {
-        this.log.push(line)
+        this.log.push(line.replace(TIME_AND_EVENT, ''))
         if (line.includes(`${this.id} joined `)) resolve()
       })
     })

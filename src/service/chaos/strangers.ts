@@ -19,7 +19,7 @@ const MISCONFIGURATIONS: readonly Misconfiguration[] = [
   {
     name: 'another key',
     change: (args, folder) => replaceFlag(args, '--key-file', join(folder, 'other-key')),
-    report: /not authentic|unknown key/,
+    report: /uses another key/,
   },
   {
     name: 'another group',
