@@ -24,10 +24,14 @@ const blocks = [...text.matchAll(/```(?<info>sh run|text)\n(?<body>.*?)```/gs)].
  */
 function sessionAt(port: number): string {
   const commands = blocks.filter(({ info }) => info === 'sh run').map(({ body }) => body)
-  return commands
-    .join('')
-    .replaceAll(/:74(\d\d)\b/g, (_, last: string) => `:${port + Number(last)}`)
-    .replace('sigmaMs=200', 'sigmaMs=1500')
+  return (
+    commands
+      .join('')
+      .replaceAll(/:74(\d\d)\b/g, (_, last: string) => `:${port + Number(last)}`)
+      .replace('sigmaMs=200', 'sigmaMs=1500')
+      // Each question is a process.
+      .replaceAll(/do sleep 0\.[12]; done$/gm, 'do sleep 1; done')
+  )
 }
 
 let endSession = (): void => {}

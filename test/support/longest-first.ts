@@ -1,6 +1,6 @@
 /**
- * The order of the test files: the longest first, so that none of them runs alone at the end. Then real and pure files
- * alternate: real ones wait, pure ones compute.
+ * The order of the test files: the longest first, so that none of them runs alone at the end. Then the others by project:
+ * a worker that goes on with a file of the same project keeps its process and its modules.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -9,6 +9,10 @@ const LONGEST = [
   'src/service/chaos/chaos.test.ts',
   'src/service/chaos/stores.test.ts',
   'test/docs.test.ts',
+  'test/browser/page.test.ts',
+  'test/browser/agents.test.ts',
+  'test/deploy/docker.test.ts',
+  'test/clients/clients.test.ts',
   'src/service/node/api/node.test.ts',
   'src/service/recovery/cluster/kill.test.ts',
   'src/cli/plan/plan.test.ts',
@@ -39,10 +43,7 @@ export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const long = files.filter((file) => rankOf(file) < LONGEST.length).sort((a, b) => rankOf(a) - rankOf(b))
     const short = files.filter((file) => rankOf(file) === LONGEST.length)
-    const kindOf = ({ project }: TestSpecification): string => project.name
-    const kinds = [...new Set(short.map(kindOf))].map((kind) => short.filter((file) => kindOf(file) === kind))
-    // Each kind is spread evenly over the rest.
-    const spread = kinds.flatMap((kind) => kind.map((file, at) => ({ file, at: at / kind.length })))
-    return [...long, ...spread.sort((a, b) => a.at - b.at).map(({ file }) => file)]
+    const byProject = short.sort((a, b) => a.project.name.localeCompare(b.project.name))
+    return [...long, ...byProject]
   }
 }

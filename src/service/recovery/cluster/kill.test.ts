@@ -1,6 +1,7 @@
 /** Jobs of real processes that are killed: they continue from the last committed checkpoint, and no output is lost or repeated. */
 import { expect, it } from 'vitest'
 import { expectOnce, JobNodes, until } from '../../../../test/support/job-nodes.ts'
+import { sized } from '../../../../test/support/sizes.ts'
 
 const LAST = 20
 
@@ -73,7 +74,7 @@ it('continues a job when its owner is killed, returns, and is killed when it rep
   await expectDone(nodes)
 }, 180_000)
 
-it.each([2, 3, 4, 5, 6, 7])(
+it.each(sized([2, 5, 7], [2, 3, 4, 5, 6, 7]))(
   'continues a job when the node that begins step %i of its recovery is killed',
   async (step) => {
     const nodes = await JobNodes.start('abcde', COUNT)
