@@ -26,7 +26,7 @@ const MOCKING = readdirSync('src', { recursive: true, encoding: 'utf8' })
  * Tests of real processes mostly wait, and hold on a busy machine. So they run beside the pure tests, with more workers
  * than cores: neither kind leaves a core idle.
  */
-const COMMON = { server: NATIVE, testTimeout: 60_000, maxWorkers: 4 }
+const COMMON = { server: NATIVE, testTimeout: 60_000, maxWorkers: 5 }
 
 /** Files share the modules of their worker: loading them for each file takes minutes of CPU time. */
 const SHARED = { ...COMMON, isolate: false }
