@@ -46,8 +46,6 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...PURE, ...MOCKING, '**/node_modules/**'],
           globalSetup: ['./test/support/servers-setup.ts'],
-          // A machine of CI may stand still for seconds. What passed only at the second try is named at the end.
-          retry: process.env['CI'] === undefined ? 0 : 1,
         },
       },
     ],

@@ -161,7 +161,20 @@ describe('a new job of the same name', () => {
       stored: [],
       accepted: [],
       isCancelled: false,
+      cancels: [],
     })
+  })
+
+  it('is cancelled by a cancellation that still waits for a leader, and not by one that was carried out', () => {
+    const cancel = commandedAt(0, 1, { do: 'cancel', job: 'sum' })
+    const isCancelled = (...more: readonly Observation[]): boolean =>
+      sum(after(...STORED, cancel, ...more, again)).isCancelled
+    expect(isCancelled()).toBe(true)
+    const elsewhere = shows(1, 2, 'follower', { inQuorum: true, jobs: [job('cancelled')] })
+    expect(isCancelled(elsewhere)).toBe(true)
+    const here = shows(1, 1, 'follower', { inQuorum: true, jobs: [job('cancelled')] })
+    expect(isCancelled(here)).toBe(false)
+    expect(isCancelled(downAt(1, 1))).toBe(false)
   })
 
   it('is not restarted by a late report of an older submission', () => {

@@ -61,6 +61,8 @@ export type JobMemory = {
   readonly accepted: readonly string[]
   readonly token: number
   readonly isCancelled: boolean
+  /** Nodes whose cancellation may still wait for a leader: it would also end a later job of this name. */
+  readonly cancels: readonly NodeId[]
 }
 
 export type ShownNode = {
@@ -118,6 +120,7 @@ const NEW_JOB = {
   stored: [],
   accepted: [],
   isCancelled: false,
+  cancels: [],
 } as const
 
 type Problems = { owner: string | null; survival: string | null; content: string | null }
@@ -153,12 +156,17 @@ function follow(memory: JobsMemory, seen: Observation, problems: Problems): Jobs
         jobs: memory.jobs.map((job) => ({
           ...job,
           runs: job.runs.map((run) => (run.node === seen.node ? { ...run, isActive: false } : run)),
+          cancels: job.cancels.filter((node) => node !== seen.node),
         })),
       }
     case 'commanded': {
       const { command } = seen
       if (command.do !== 'cancel') return memory
-      return update(memory, command['job'] as string, (job) => ({ ...job, isCancelled: true }))
+      return update(memory, command['job'] as string, (job) => ({
+        ...job,
+        isCancelled: true,
+        cancels: [...job.cancels.filter((node) => node !== seen.node), seen.node],
+      }))
     }
     case 'output':
       return followOutput(memory, seen.node, seen.event, problems)
@@ -167,10 +175,11 @@ function follow(memory: JobsMemory, seen: Observation, problems: Problems): Jobs
   }
 }
 
-/** Whether the node shows a view or runs a job. */
+/** Whether the node shows a view, runs a job or has a cancellation that waits. */
 function isKnown({ nodes, jobs }: JobsMemory, of: NodeId): boolean {
   return (
     nodes.some(({ node }) => node === of) ||
+    jobs.some(({ cancels }) => cancels.includes(of)) ||
     jobs.some(({ runs }) => runs.some(({ node, isActive }) => node === of && isActive))
   )
 }
@@ -185,13 +194,31 @@ function followView(memory: JobsMemory, seen: Observation & { readonly type: 'vi
   const next = isSameTable ? { ...shown, since: before.since } : shown
   if (isSameTable && equalPlain(before.view, view)) return memory
   const nodes = [...memory.nodes.filter((each) => each.node !== node), next]
+  return followQuorum(settleCancels({ ...memory, nodes }, next), before, next)
+}
+
+/** The cancellations of a node that shows a job as cancelled have been carried out. */
+function settleCancels(memory: JobsMemory, shown: ShownNode): JobsMemory {
+  const settled = jobsShown(shown).flatMap(({ name, status }) => (status === 'cancelled' ? [name] : []))
+  const isSettled = ({ job, cancels }: JobMemory): boolean =>
+    settled.includes(job) && cancels.includes(shown.node)
+  if (!memory.jobs.some(isSettled)) return memory
+  const jobs = memory.jobs.map((job) =>
+    isSettled(job) ? { ...job, cancels: job.cancels.filter((node) => node !== shown.node) } : job,
+  )
+  return { ...memory, jobs }
+}
+
+/** Notes which runs of a node have left its quorum, or were passed by another leader. */
+function followQuorum(memory: JobsMemory, before: ShownNode | undefined, next: ShownNode): JobsMemory {
+  const { node, view } = next
   const { token } = view
   const last = before?.view.token ?? null
   const isPassed =
     token !== null && last !== null && memory.elected.some((other) => last < other && other < token)
   // The view follows the outputs of a step: it left the quorum in the step in which it stopped.
   const isOut = view.role === 'dead' || !isInQuorum(next)
-  if (!isPassed && !isOut) return { ...memory, nodes }
+  if (!isPassed && !isOut) return memory
   const updateRun = (run: JobRun): JobRun => {
     if (run.node !== node) return run
     const isStopped = run.isStopped && !isOut
@@ -202,7 +229,7 @@ function followView(memory: JobsMemory, seen: Observation & { readonly type: 'vi
     const runs = job.runs.map(updateRun)
     return runs.every((run, place) => run === job.runs[place]) ? job : { ...job, runs }
   })
-  return { ...memory, nodes, jobs }
+  return { ...memory, jobs }
 }
 
 const NONE: readonly string[] = []
@@ -223,6 +250,11 @@ export function newlyLost(
   return lost.length === 0 ? NONE : lost.map(({ name }) => name)
 }
 
+/** The memory of a new job with the name of an earlier one. */
+function restarted({ job, cancels }: JobMemory, since: JobId): JobMemory {
+  return { job, since, token: since[0], ...NEW_JOB, isCancelled: cancels.length > 0, cancels }
+}
+
 function update(memory: JobsMemory, name: string, change: (job: JobMemory) => JobMemory): JobsMemory {
   const known = memory.jobs.find(({ job }) => job === name)
   if (known === undefined) {
@@ -237,11 +269,8 @@ function followOutput(memory: JobsMemory, node: NodeId, event: Output, problems:
   switch (event.type) {
     case 'submitted': {
       const assignment = event['assignment'] as unknown as JobId
-      // A cancel that still waits for a leader also ends a later job of that name.
       return update(memory, name, (job) =>
-        compareJobIds(assignment, job.since) > 0
-          ? { job: name, since: assignment, token: assignment[0], ...NEW_JOB, isCancelled: job.isCancelled }
-          : job,
+        compareJobIds(assignment, job.since) > 0 ? restarted(job, assignment) : job,
       )
     }
     case 'holds':
