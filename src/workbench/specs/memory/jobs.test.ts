@@ -165,7 +165,7 @@ describe('a new job of the same name', () => {
     })
   })
 
-  it('is cancelled by a cancellation that still waits for a leader, and not by one that was carried out', () => {
+  it('is cancelled while a cancellation still waits for a leader, and not after it was carried out', () => {
     const cancel = commandedAt(0, 1, { do: 'cancel', job: 'sum' })
     const isCancelled = (...more: readonly Observation[]): boolean =>
       sum(after(...STORED, cancel, ...more, again)).isCancelled
