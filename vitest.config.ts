@@ -16,17 +16,24 @@ const PURE = [
 /** The build is loaded by Node.js itself: test/support/cli.ts runs its command line, which starts threads. */
 const NATIVE = { deps: { external: [/\/dist\//] } }
 
-/** Files that replace a module: the others must not see it. */
-const MOCKING = readdirSync('src', { recursive: true, encoding: 'utf8' })
+/** Files that replace a module, or load a protocol of their own: the others must not see it. */
+const ALONE = ['src', 'test']
+  .flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
+  )
   .filter((file) => file.endsWith('.test.ts'))
-  .map((file) => `src/${file}`)
-  .filter((file) => readFileSync(file, 'utf8').includes('vi.mock('))
+  .filter((file) => /vi\.mock\(|(?:add|load)Protocols?\(|--load\b/.test(readFileSync(file, 'utf8')))
 
 /**
  * Tests of real processes mostly wait, and hold on a busy machine. So they run beside the pure tests, with more workers
  * than cores: neither kind leaves a core idle.
  */
-const COMMON = { server: NATIVE, testTimeout: 60_000, maxWorkers: 5 }
+const COMMON = {
+  server: NATIVE,
+  setupFiles: ['./test/support/clean-up.ts'],
+  testTimeout: 60_000,
+  maxWorkers: 5,
+}
 
 /** Files share the modules of their worker: loading them for each file takes minutes of CPU time. */
 const SHARED = { ...COMMON, isolate: false }
@@ -37,14 +44,14 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     coverage: { include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     projects: [
-      { test: { ...SHARED, name: 'pure', include: PURE, exclude: MOCKING } },
-      { test: { ...COMMON, name: 'mocking', include: MOCKING } },
+      { test: { ...SHARED, name: 'pure', include: PURE, exclude: ALONE } },
+      { test: { ...COMMON, name: 'alone', include: ALONE } },
       {
         test: {
           ...SHARED,
           name: 'real',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...PURE, ...MOCKING, '**/node_modules/**'],
+          exclude: [...PURE, ...ALONE, '**/node_modules/**'],
           globalSetup: ['./test/support/servers-setup.ts'],
         },
       },

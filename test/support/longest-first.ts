@@ -18,8 +18,6 @@ const LONGEST = [
   'src/service/recovery/cluster/kill.test.ts',
   'src/cli/plan/plan.test.ts',
   'src/service/agent/store-groups.test.ts',
-  'test/browser/agents.test.ts',
-  'test/browser/page.test.ts',
   'src/protocols/omega/schedules.test.ts',
   'src/service/agent/processes.test.ts',
   'src/cli/job.test.ts',
