@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Ended, conclave as run } from '../../../test/support/cli.ts'
+import { sized } from '../../../test/support/sizes.ts'
 import type { PlainObject } from '../../core/index.ts'
 import type { Figure, Shape, SpecLine } from '../../workbench/guarantees/figures.ts'
 import { readPlan } from './config.ts'
@@ -131,7 +132,7 @@ describe('an invalid configuration', () => {
 
 describe('the card of epochs', () => {
   const redis = { kind: 'redis', url: 'redis://db', acceptWeak: true }
-  const base = { protocol: 'epochs', nodes: ['a', 'b', 'c'], seeds: 15 }
+  const base = { protocol: 'epochs', nodes: ['a', 'b', 'c'], seeds: sized(6, 15) }
 
   it.each([
     ['as it is', {}],
@@ -213,15 +214,16 @@ describe('the card of epochs', () => {
 
 describe('the card', () => {
   it('of five nodes on a LAN: within the bounds, failover in 110 ms on average, 280 datagrams per second', async () => {
-    const { code, card: lan } = await card('--nodes', '5', '--seeds', '60')
+    const runs = sized(25, 60)
+    const { code, card: lan } = await card('--nodes', '5', '--seeds', String(runs))
     expect(lan.exceeded).toEqual([])
     expect(code).toBe(0)
     const [, failOver, handOver] = lan.figures
     expect(failOver).toMatchObject({
       name: 'fail-over',
       computed: { typicalMs: 98.07, worstMs: 185.94 },
-      punctual: { runs: 60, none: 0 },
-      late: { runs: 60, none: 0 },
+      punctual: { runs, none: 0 },
+      late: { runs, none: 0 },
       exceeded: false,
     })
     expect(failOver?.punctual?.meanMs).toBeLessThan(110)
@@ -271,7 +273,7 @@ describe('the card', () => {
       'local',
     ],
   ])('keeps to what was computed: %s %s %s %s', async (...words) => {
-    expect((await card(...words, '--seeds', '8')).card.exceeded).toEqual([])
+    expect((await card(...words, '--seeds', sized('4', '8'))).card.exceeded).toEqual([])
   })
 
   it('does not depend on the number of threads, or on flags or a file', async () => {
@@ -324,7 +326,16 @@ describe('the card', () => {
   })
 
   it('advises a larger Δ if drift makes timely messages look slow, and that helps', async () => {
-    const drifting = ['--nodes', '3', '--option', 'sigmaMs=50', '--option', 'rhoPpm=1000', '--seeds', '15']
+    const drifting = [
+      '--nodes',
+      '3',
+      '--option',
+      'sigmaMs=50',
+      '--option',
+      'rhoPpm=1000',
+      '--seeds',
+      sized('6', '15'),
+    ]
     const { code, card: tight } = await card(...drifting)
     expect(code).toBe(6)
     expect(tight.advice).toEqual([

@@ -1,6 +1,6 @@
 /** The effective configuration, for people (YAML that can be used as a file, with the origin of each field) and programs. */
-import { stringify } from 'yaml'
 import type { Config } from './config.ts'
+import { yaml } from './yaml.ts'
 
 type Fields = { readonly [field: string]: unknown }
 
@@ -66,10 +66,8 @@ function block(
 ): readonly string[] {
   return Object.entries(fields).flatMap(([field, value]) => {
     if (value === undefined) return []
-    const text = stringify(
-      { [field]: value },
-      { flowCollectionPadding: true, collectionStyle: 'flow', lineWidth: 0 },
-    )
+    const text = yaml()
+      .stringify({ [field]: value }, { flowCollectionPadding: true, collectionStyle: 'flow', lineWidth: 0 })
       .trim()
       .replace(/^\{ (.*) \}$/s, '$1')
     // Strings with line breaks would take several lines. JSON, which is YAML too, escapes them.

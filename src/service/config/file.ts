@@ -1,9 +1,9 @@
 /** A configuration file, YAML or JSON (a subset of YAML): its fields, and the place of each. */
 import { readFileSync } from 'node:fs'
-import { isNode, LineCounter, parseDocument } from 'yaml'
 import { explain } from '../../core/index.ts'
 import { InvalidConfigError, issueProblems, pathText } from './problems.ts'
 import { fileSchema, KNOWN_FIELDS } from './schema.ts'
+import { yaml } from './yaml.ts'
 
 export type FileConfig = {
   readonly fields: { readonly [field: string]: unknown }
@@ -24,6 +24,7 @@ export function readConfigFile(name: string): FileConfig {
 }
 
 export function parseConfig(name: string, text: string): FileConfig {
+  const { isNode, LineCounter, parseDocument } = yaml()
   const lines = new LineCounter()
   // Aliases are rejected: a small file could otherwise expand without bound.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
