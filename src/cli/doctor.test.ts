@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { conclave, type Ended } from '../../test/support/cli.ts'
 import { describeWith, ownServer } from '../../test/support/servers.ts'
+import { openStore, parseStore } from '../service/registers/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-doctor-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -75,14 +76,22 @@ await describeWith('redis', 'conclave doctor on Redis', () => {
 })
 
 await describeWith('postgres', 'conclave doctor on PostgreSQL', (url) => {
-  it('prints the GRANT, and leaves no rows behind', async () => {
+  it('prints the GRANT, and leaves neither a table nor rows behind', async () => {
     const { default: postgres } = await import('postgres')
     const sql = postgres(url, { max: 1, onnotice: () => {} })
     onTestFinished(() => sql.end())
-    const found = await doctor('--store', `${url}?table=doctors`, '--rounds', '5')
-    expect(found).toMatchObject({ code: 0, stderr: '' })
-    expect(found.stdout).not.toContain('password')
+    const store = `${url}?table=doctors`
+    const tables = () => sql`SELECT tablename FROM pg_tables WHERE tablename ~ 'doctors|conclave_trial'`
+    const missing = await doctor('--store', store, '--rounds', '5')
+    expect(missing).toMatchObject({ code: 0, stderr: '' })
+    expect(missing.stdout).not.toContain('password')
+    expect(missing.stdout).toContain('✓ the table doctors is missing, and this user can create it')
+    expect(await tables()).toEqual([])
+    await (await openStore(parseStore(store), 'g')).close()
+    const found = await doctor('--store', store, '--rounds', '5')
+    expect(found.stdout).not.toContain('is missing')
     expect(await sql`SELECT * FROM doctors`).toEqual([])
+    expect(await tables()).toHaveLength(1)
     await sql`DROP ROLE IF EXISTS patient`
     await sql`CREATE ROLE patient LOGIN PASSWORD 'secret'`
     const theirs = new URL(`${url}?table=doctors`)
@@ -91,5 +100,21 @@ await describeWith('postgres', 'conclave doctor on PostgreSQL', (url) => {
     const refused = await doctor('--store', theirs.href)
     expect(refused.code).toBe(5)
     expect(refused.stdout).toContain('GRANT SELECT, INSERT, UPDATE ON doctors TO "patient";')
+  })
+})
+
+await describeWith('nats', 'conclave doctor on NATS', (url) => {
+  it('leaves no bucket behind', async () => {
+    const { connect } = await import('@nats-io/transport-node')
+    const nats = await connect({ servers: url.replace(/^nats:\/\//, '') })
+    onTestFinished(() => nats.close())
+    const streams = async (): Promise<readonly string[]> => {
+      const reply = (await nats.request('$JS.API.STREAM.NAMES', '')).json<{ streams: string[] | null }>()
+      return (reply.streams ?? []).filter((name) => /doctors|conclave_trial/.test(name))
+    }
+    const missing = await doctor('--store', `${url}?bucket=doctors`, '--rounds', '5')
+    expect(missing).toMatchObject({ code: 0, stderr: '' })
+    expect(missing.stdout).toContain('✓ the bucket doctors is missing, and this user can create it')
+    expect(await streams()).toEqual([])
   })
 })

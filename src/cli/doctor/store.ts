@@ -74,7 +74,8 @@ async function experiment(config: StoreConfig, { rounds, timeoutMs }: StoreCheck
   const missingFolder = config.kind === 'file' && !exists(config.path) ? config.path : null
   const stores: CellStore[] = []
   try {
-    stores.push(await openStore(config, group), await openStore(config, group))
+    const open = (): Promise<CellStore> => openStore(config, group, undefined, true)
+    stores.push(await open(), await open())
     const [a, b] = stores as [CellStore, CellStore]
     const result = await runExperiment(a, b, { rounds, timeoutMs, nowMs: () => performance.now() })
     return { facts: a.facts, result }

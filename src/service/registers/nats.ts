@@ -17,7 +17,7 @@ import {
   UnsuitableStoreError,
 } from './errors.ts'
 import { SocketTracker } from './sockets.ts'
-import { type Cell, type CellStore, type StoreFacts, safeName } from './store.ts'
+import { type Cell, type CellStore, type StoreFacts, safeName, trialName } from './store.ts'
 import { loadClient, parseUrl, redactUrl } from './urls.ts'
 
 export type NatsOptions = {
@@ -47,16 +47,27 @@ const NO_STREAM = 10_059
 const NO_MESSAGE = 10_037
 const WRONG_SEQUENCE = 10_071
 
-export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: string): Promise<CellStore> {
+export async function openNats(
+  { url, bucket: configured, acceptWeak }: NatsOptions,
+  group: string,
+  isTrial = false,
+): Promise<CellStore> {
   const { connect, headers } = await loadClient(
     'nats',
     '@nats-io/transport-node',
     () => import('@nats-io/transport-node'),
   )
   const { hosts, username, password, protocol } = parseUrl(url)
-  const place = `${redactUrl(url)}, bucket ${bucket}`
-  const stream = `KV_${bucket}`
-  const start = `$KV.${bucket}.${safeName(group)}.`
+  const place = `${redactUrl(url)}, bucket ${configured}`
+  let bucket = configured
+  let stream = ''
+  let start = ''
+  const use = (name: string): void => {
+    bucket = name
+    stream = `KV_${name}`
+    start = `$KV.${name}.${safeName(group)}.`
+  }
+  use(configured)
   let isMade = false
   // As in the NATS tools, a user without a password is a token.
   const credentials = password === '' ? { token: username } : { user: username, pass: password }
@@ -80,8 +91,10 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
         }),
       )
       const ask = createRequest(nats)
+      if (isTrial && !isMade && !(await hasStream(ask, stream, signal))) use(trialName(group))
       // After a reconnection it may be another server, or have new settings.
-      found = inspect(await openBucket(ask, stream, isMade ? null : bucket, place, signal), place, acceptWeak)
+      const config = await openBucket(ask, stream, isMade ? null : bucket, place, signal)
+      found = withTrial(inspect(config, place, acceptWeak), configured, bucket)
       isMade = true
     } catch (error) {
       if (nats !== null) end(nats)
@@ -185,8 +198,29 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
     async remove(name, expected, signal) {
       await put(name, '', expected, signal, true)
     },
-    close: () => line.close(),
+    async close() {
+      if (bucket !== configured) {
+        const removed = request<Answer>(
+          `$JS.API.STREAM.DELETE.${stream}`,
+          '',
+          AbortSignal.timeout(OPEN_TIMEOUT_MS),
+        )
+        await removed.catch(() => {})
+      }
+      await line.close()
+    },
   }
+}
+
+function withTrial(facts: StoreFacts, configured: string, used: string): StoreFacts {
+  if (used === configured) return facts
+  const missing = `the bucket ${configured} is missing, and this user can create it: the first node does so`
+  return { ...facts, sound: [...facts.sound, missing] }
+}
+
+async function hasStream(request: Request, stream: string, signal: AbortSignal): Promise<boolean> {
+  const { error } = await request<Info>(`$JS.API.STREAM.INFO.${stream}`, '', signal)
+  return error?.err_code !== NO_STREAM
 }
 
 type Connected = {

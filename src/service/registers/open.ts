@@ -9,22 +9,28 @@ const MEMORY: Memory = new Map()
 
 /**
  * Connects, inspects the store, and throws if it is unsuitable: see errors.ts. `limitMs` is the timeout of a call; servers
- * that support it get the same timeout.
+ * that support it get the same timeout. `isTrial`: a table or bucket that is missing is not created. Another one takes its
+ * place, and is removed when the store is closed.
  */
-export async function openStore(config: StoreConfig, group: string, limitMs?: number): Promise<CellStore> {
+export async function openStore(
+  config: StoreConfig,
+  group: string,
+  limitMs?: number,
+  isTrial = false,
+): Promise<CellStore> {
   switch (config.kind) {
     case 'memory':
       return openMemory(MEMORY, group)
     case 'file':
       return (await import('./file.ts')).openFile(config, group)
     case 'postgres':
-      return (await import('./postgres.ts')).openPostgres(config, group, limitMs)
+      return (await import('./postgres.ts')).openPostgres(config, group, limitMs, isTrial)
     case 'redis':
       return (await import('./redis.ts')).openRedis(config, group)
     case 'etcd':
       return (await import('./etcd.ts')).openEtcd(config, group)
     case 'nats':
-      return (await import('./nats.ts')).openNats(config, group)
+      return (await import('./nats.ts')).openNats(config, group, isTrial)
     default: {
       const { accessKeyId = fromEnvironment('AWS_ACCESS_KEY_ID'), ...rest } = config
       const { secretAccessKey = fromEnvironment('AWS_SECRET_ACCESS_KEY') } = config

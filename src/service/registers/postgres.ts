@@ -18,7 +18,7 @@ import {
   StoreUnreachableError,
   UnsuitableStoreError,
 } from './errors.ts'
-import type { Cell, CellStore, StoreFacts } from './store.ts'
+import { type Cell, type CellStore, type StoreFacts, trialName } from './store.ts'
 import { loadClient, parseUrl, redactUrl } from './urls.ts'
 
 export type PostgresOptions = {
@@ -44,14 +44,15 @@ type Row = {
  * its connection is gone, so every aborted call would leave one behind.
  */
 export async function openPostgres(
-  { url, table }: PostgresOptions,
+  { url, table: configured }: PostgresOptions,
   group: string,
   limitMs: number | null = null,
+  isTrial = false,
 ): Promise<CellStore> {
-  if (!TABLE.test(table))
+  if (!TABLE.test(configured))
     throw new InvalidStoreError(
       'store.table',
-      `"${table}" is not a valid table name: use lower-case letters, digits and _`,
+      `"${configured}" is not a valid table name: use lower-case letters, digits and _`,
     )
   const { default: postgres } = await loadClient('postgres', 'postgres', () => import('postgres'))
   const place = redactUrl(url)
@@ -135,9 +136,16 @@ export async function openPostgres(
       }),
     )
 
+  let table = configured
   let facts: StoreFacts
   try {
-    facts = await run(AbortSignal.timeout(OPEN_TIMEOUT_MS), (sql) => inspect(sql, place, table))
+    facts = await run(AbortSignal.timeout(OPEN_TIMEOUT_MS), async (sql) => {
+      if (isTrial && !(await hasTable(sql, configured))) table = trialName(group)
+      const found = await inspect(sql, place, table, configured)
+      if (table === configured) return found
+      const missing = `the table ${configured} is missing, and this user can create it: the first node does so`
+      return { ...found, sound: [...found.sound, missing] }
+    })
   } catch (error) {
     await line.close()
     throw error
@@ -175,7 +183,15 @@ export async function openPostgres(
           DELETE FROM ${db(table)}
           WHERE group_name = ${group} AND cell = ${name} AND version = ${expected}::bigint`
       }),
-    close: () => line.close(),
+    async close() {
+      if (table !== configured) {
+        const drop = run(AbortSignal.timeout(OPEN_TIMEOUT_MS), (sql) =>
+          sql.unsafe(`DROP TABLE IF EXISTS ${table}`),
+        )
+        await drop.catch(() => {})
+      }
+      await line.close()
+    },
   }
 }
 
@@ -218,7 +234,8 @@ function standbyError(place: string): UnsuitableStoreError {
   )
 }
 
-async function inspect(sql: Sql, place: string, table: string): Promise<StoreFacts> {
+/** `configured`: the name of the table for messages. */
+async function inspect(sql: Sql, place: string, table: string, configured: string): Promise<StoreFacts> {
   const [found] = await sql<
     {
       readonly standby: boolean
@@ -236,14 +253,14 @@ async function inspect(sql: Sql, place: string, table: string): Promise<StoreFac
       (SELECT count(*)::int FROM pg_stat_replication) AS senders`
   if (found === undefined) throw new UnsuitableStoreError(`${place} does not report its settings`)
   if (found.standby) throw standbyError(place)
-  await makeTable(sql, place, table, found.user)
+  await makeTable(sql, place, table, configured, found.user)
   await checkRights(sql, place, table, found.user)
   const off = (name: string): string =>
     `${name} is off: a crash of the server's machine loses acknowledged writes, and then two nodes can lead in one epoch. Set ${name}=on`
   const replicated = `${found.senders} standby servers replicate asynchronously: a failover to one of them can lose acknowledged writes. List them in synchronous_standby_names`
   return {
     kind: 'postgres',
-    place: `${place}, table ${table}`,
+    place: `${place}, table ${configured}`,
     sound: [
       'the server is a primary',
       'a write compares the version of the row',
@@ -263,21 +280,28 @@ function tableStatement(table: string): string {
   return `CREATE TABLE ${table} (group_name text NOT NULL, cell text NOT NULL, version bigint NOT NULL, body text NOT NULL, PRIMARY KEY (group_name, cell));`
 }
 
-async function makeTable(sql: Sql, place: string, table: string, user: string): Promise<void> {
-  const exists = async (): Promise<boolean> => {
-    const [row] = await sql<{ is: boolean }[]>`SELECT to_regclass(${table}) IS NOT NULL AS is`
-    return row?.is === true
-  }
-  if (await exists()) return
+async function hasTable(sql: Sql, table: string): Promise<boolean> {
+  const [row] = await sql<{ is: boolean }[]>`SELECT to_regclass(${table}) IS NOT NULL AS is`
+  return row?.is === true
+}
+
+async function makeTable(
+  sql: Sql,
+  place: string,
+  table: string,
+  configured: string,
+  user: string,
+): Promise<void> {
+  if (await hasTable(sql, table)) return
   try {
     await sql.unsafe(tableStatement(table))
   } catch (error) {
     // Another node created it first.
-    if (await exists()) return
+    if (await hasTable(sql, table)) return
     if (codeOf(error) !== '42501') throw error
     throw new StoreAccessDeniedError(
-      `the table ${table} is missing at ${place} and the user ${user} cannot create it; run as the owner:\n` +
-        `  ${tableStatement(table)}\n  ${grant(RIGHTS, table, user)}`,
+      `the table ${configured} is missing at ${place} and the user ${user} cannot create it; run as the owner:\n` +
+        `  ${tableStatement(configured)}\n  ${grant(RIGHTS, configured, user)}`,
       { cause: error },
     )
   }

@@ -53,3 +53,8 @@ export function safeName(text: string): string {
     return /[\w-]/.test(char) ? char : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`
   }).join('')
 }
+
+/** The table or bucket of a trial (openStore): both stores of an experiment find the same. */
+export function trialName(group: string): string {
+  return `conclave_trial_${group.replaceAll(/[^a-z0-9]/g, '_')}`
+}
