@@ -12,6 +12,8 @@ export const TOOLS = {
   buildah: named('buildah', 'buildah'),
   openssl: named('openssl', 'openssl'),
   tmux: named('tmux', 'tmux'),
+  zsh: named('zsh', 'zsh'),
+  fish: named('fish', 'fish'),
   chromium: named('chromium', 'chromium'),
   mypy: named('mypy', 'mypy'),
 }

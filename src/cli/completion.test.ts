@@ -1,8 +1,9 @@
-/** Completion in a bash without the package bash-completion and without start-up files. */
+/** Completion in shells without start-up files; in bash also without the package bash-completion. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { conclave } from '../../test/support/cli.ts'
+import { describeWithTool } from '../../test/support/servers.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -47,18 +48,48 @@ it('offers commands, flags and choices in bash', () => {
   expect(stdout.split('\n').slice(0, -1)).toEqual(TYPED.map(([, , offered]) => offered.join(' ')))
 }, 60_000)
 
-it.each(['bash', 'zsh', 'fish', 'powershell'])(
-  'prints a script that %s can parse',
-  async (shell) => {
-    const { code, stdout } = await conclave(['completion', shell])
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/conclave['"]? complete|complete --/)
-    if (shell === 'zsh') expect(stdout.startsWith('#compdef conclave\n')).toBe(true)
-    if (spawnSync(shell, ['-c', 'true']).status !== 0 || shell === 'powershell') return
-    expect(spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' })).toMatchObject({
-      status: 0,
-      stderr: '',
+it('prints a script for PowerShell', async () => {
+  const { code, stdout } = await conclave(['completion', 'powershell'])
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/conclave['"]? complete|complete --/)
+})
+
+await describeWithTool('zsh', 'zsh', (program) => {
+  it('completes a command at the prompt', () => {
+    const script = `
+      zmodload zsh/zpty
+      zpty -b shell ${program} -f -i
+      zpty -w shell "PATH=$PWD/bin:\\$PATH; PS1='> '"
+      # Twice, as in a nested shell.
+      zpty -w shell 'source <(conclave completion zsh); source <(conclave completion zsh); echo rea""dy'
+      zpty -r -m shell line '*ready*'
+      zpty -w -n shell $'conclave sta\t'
+      zpty -r -m shell line '*conclave status*' && echo completed
+      zpty -d shell`
+    const ended = spawnSync(program, ['-f', '-c', script], { cwd: root, encoding: 'utf8', timeout: 50_000 })
+    expect(ended).toMatchObject({ stderr: '', stdout: 'completed\n' })
+  }, 60_000)
+})
+
+await describeWithTool('fish', 'fish', (program) => {
+  it('offers commands, flags and choices', () => {
+    const script = `
+      bin/conclave completion fish | source
+      bin/conclave completion fish | source
+      for line in 'conclave sta' 'conclave status --a' 'conclave completion '
+        complete -C $line | cut -f 1 | string join ' '
+      end`
+    const ended = spawnSync(program, ['--no-config', '-c', script], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { ...process.env, PATH: `${root}/bin:${process.env['PATH']}` },
     })
-  },
-  60_000,
-)
+    expect(ended).toMatchObject({ status: 0, stderr: '' })
+    expect(ended.stdout.split('\n').map((line) => line.trim())).toEqual([
+      'status',
+      '--agent',
+      'bash fish powershell zsh',
+      '',
+    ])
+  }, 60_000)
+})

@@ -30,6 +30,8 @@ export type ToolName =
   | 'buildah'
   | 'openssl'
   | 'tmux'
+  | 'zsh'
+  | 'fish'
   | 'mypy'
   | 'chromium'
 
