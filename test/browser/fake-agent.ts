@@ -171,6 +171,10 @@ export class FakeAgent {
       case '/v1/history':
         if (this.history !== null) return { status: 200, body: this.history }
         break
+      case '/v1/trace':
+        if (request.headers.authorization !== `Bearer ${this.adminToken}`)
+          return refusal(401, 'InvalidAdminToken', 'the admin token is missing or wrong')
+        return { status: 200, body: { trace: 1 } }
       case '/v1/local':
         if (this.local !== null) return { status: 200, body: { ...this.local, url: this.url } }
         break

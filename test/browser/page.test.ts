@@ -46,6 +46,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
     ['light', 1440, 790, 'pictures'],
     ['dark', 1440, 790, 'tables'],
     ['light', 390, 844, 'pictures'],
+    ['dark', 390, 844, 'tables'],
   ] as const)('is accessible and fits, %s, %d × %d pixels, with %s', async (theme, width, height, form) => {
     agent.local = { url: agent.url, nodes: { n1: 'up', n2: 'up', n3: 'paused' }, cut: [] }
     const page = await browser.open(agent.url, { theme, width, height })
@@ -191,6 +192,19 @@ await describeWithTool('chromium', 'the live page', (program) => {
     await page.getByRole('button', { name: 'Hand over', exact: true }).click()
     await expect.poll(() => page.locator('dialog[open]').count()).toBe(0)
     expect(agent.posted.at(-1)).toEqual({ path: '/v1/step-down', body: { to: 'n3' } })
+    await page.context().close()
+  })
+
+  it('downloads the black box with the admin token', async () => {
+    const page = await browser.open(agent.url)
+    await page.getByRole('button', { name: 'Black box …' }).click()
+    expect(await page.locator('dialog[open] pre').innerText()).toContain('/v1/trace')
+    await page.getByLabel('Admin token').fill('right')
+    const downloaded = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download', exact: true }).click()
+    const download = await downloaded
+    expect(download.suggestedFilename()).toBe('billing-n1.ndjson')
+    expect(readFileSync(await download.path(), 'utf8')).toBe('{"trace":1}')
     await page.context().close()
   })
 

@@ -34,7 +34,9 @@ export function useDialog(
   readonly onClose: () => void
 } {
   const ref = useRef<HTMLDialogElement>(null)
+  const isShown = useRef(false)
   useEffect(() => {
+    isShown.current = isOpen
     if (isOpen) ref.current?.showModal()
     else ref.current?.close()
   }, [isOpen])
@@ -44,9 +46,10 @@ export function useDialog(
       event.preventDefault()
       close()
     },
-    // Browsers close a dialog in spite of that when Escape is pressed twice.
+    // Browsers close a dialog in spite of that when Escape is pressed twice. The event comes late: the next dialog may be
+    // about to open.
     onClose: () => {
-      if (ref.current?.open === false) close()
+      if (isShown.current && ref.current?.open === false) close()
     },
   }
 }
