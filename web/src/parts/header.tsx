@@ -68,7 +68,9 @@ function GroupTabs() {
                 }}
               >
                 {level === undefined ? null : <Glyph name={level} />}
-                {name}
+                <span class="name" title={name}>
+                  {name}
+                </span>
               </a>
             </li>
           )
