@@ -34,7 +34,9 @@ describe('an agent with a certificate', () => {
     ])
     expect([unknown?.code, unknown?.said]).toEqual([
       4,
-      expect.stringContaining('no agent responds at https://'),
+      expect.stringMatching(
+        /^conclave: no agent responds at https:.* its certificate is not trusted: .*--ca-file/,
+      ),
     ])
     expect([without?.code, without?.said]).toEqual([
       5,
@@ -54,7 +56,10 @@ describe('an agent with a certificate', () => {
     await agent.logged('elected')
     const ask = (...words: readonly string[]) =>
       conclave(['leader', '--agent', url, '--ca-file', made.ca, ...words])
-    expect((await ask()).code).toBe(4)
+    expect(await ask()).toMatchObject({
+      code: 4,
+      said: expect.stringContaining('(--client-cert, --client-key)'),
+    })
     expect(await ask('--client-cert', made.clientCert, '--client-key', made.clientKey)).toMatchObject({
       out: 'a\n',
     })
