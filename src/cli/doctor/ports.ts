@@ -49,11 +49,14 @@ async function tryTcp({ host, port }: Address): Promise<Tried> {
 
 export type PortCheck = { readonly findings: readonly Finding[]; readonly isInUse: boolean }
 
-/** `isRunning`: an agent of this node answers, so the address is in use by the node itself. */
+/**
+ * `isRunning`: an agent of this node answers, so the address is in use by the node itself. Null: a server answers that
+ * does not say which node it is.
+ */
 export async function checkPort(
   kind: 'UDP' | 'HTTP',
   address: Address,
-  isRunning: boolean,
+  isRunning: boolean | null,
 ): Promise<PortCheck> {
   const where = `${kind} ${showAddress(address)}`
   let tried: Tried
@@ -69,15 +72,7 @@ export async function checkPort(
     return { findings: [ok('port', `${where} is free`), ...bufferFinding(bufferBytes)], isInUse: false }
   if (code === 'EADDRINUSE')
     return {
-      findings: [
-        isRunning
-          ? ok('port', `${where} is used by the running agent`)
-          : failed(
-              'port',
-              `${where} is in use, and no agent of this node answers`,
-              `stop the process that uses it (ss -lpn | grep :${address.port}), or use another port`,
-            ),
-      ],
+      findings: [judgeUse(where, address.port, isRunning)],
       isInUse: true,
     }
   const fix =
@@ -87,6 +82,22 @@ export async function checkPort(
         ? 'use a port from 1024 on, or give the process the right (CAP_NET_BIND_SERVICE)'
         : 'use another address'
   return { findings: [failed('port', `${where} cannot be used (${code})`, fix)], isInUse: false }
+}
+
+function judgeUse(where: string, port: number, isRunning: boolean | null): Finding {
+  if (isRunning === true) return ok('port', `${where} is used by the running agent`)
+  const list = `ss -lpn | grep :${port}`
+  return isRunning === null
+    ? warning(
+        'port',
+        `${where} is in use, perhaps by the agent of this node, which refuses to say its status`,
+        `find out which process uses it: ${list}`,
+      )
+    : failed(
+        'port',
+        `${where} is in use, and no agent of this node answers`,
+        `stop the process that uses it (${list}), or use another port`,
+      )
 }
 
 function bufferFinding(bytes: number | null): readonly Finding[] {
