@@ -13,7 +13,7 @@ export type ClientTls = {
   /** The certificate that the agent demands, and its key. */
   readonly cert?: Buffer
   readonly key?: Buffer
-  /** Trust an agent with exactly this certificate, whoever signed it and whatever names it contains. */
+  /** Trust an agent with exactly this certificate. Its authority and its names do not matter. */
   readonly pinned?: Buffer
 }
 

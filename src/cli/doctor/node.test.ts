@@ -237,6 +237,22 @@ it('asks the agent of a node that uses a store', async () => {
   expect(stdout).not.toMatch(/is not heard|in use/)
 }, 30_000)
 
+it.each([
+  ['192.0.2.1', '✖ UDP 192.0.2.1:7400 cannot be used (EADDRNOTAVAIL)\n  → use an address of this host'],
+  ['nowhere.invalid', '✖ UDP nowhere.invalid:7400: the name nowhere.invalid cannot be resolved'],
+])(
+  'reports that the node cannot listen on %s, and goes on',
+  async (host, line) => {
+    const words = ['--group', 'g', '--id', 'a', '--listen', `${host}:7400`, '--key-file', keyFile]
+    const more = ['--peer', 'b=127.0.0.1:9', '--http', '127.0.0.1:0', '--measure-ms', '50']
+    const { code, stdout, stderr } = await conclave(['doctor', ...words, ...more])
+    expect([code, stderr]).toEqual([1, ''])
+    expect(stdout).toContain(line)
+    expect(stdout).toMatch(/^[✓▲✖] timers fire late by/m)
+  },
+  30_000,
+)
+
 it('checks the host alone if no node is configured', async () => {
   const { stdout, stderr } = await conclave(['doctor', '--measure-ms', '50', '--json'])
   expect(stderr).toContain('no node is configured: checking this host only')

@@ -88,7 +88,7 @@ export async function checkNode(
       // The agent has measured for longer, in the thread that runs the election.
       delay = status.measured?.delayMs ?? null
       lateness = status.measured?.latenessMs ?? null
-    } else if (!port.isInUse) {
+    } else if (port.isFree) {
       // oxlint-disable-next-line no-await-in-loop -- groups may share an address
       const probed = await probe({ node, join } as NodeGroup, measuredMs, signal)
       add(probed.map(judgePeer))

@@ -47,7 +47,8 @@ async function tryTcp({ host, port }: Address): Promise<Tried> {
   })
 }
 
-export type PortCheck = { readonly findings: readonly Finding[]; readonly isInUse: boolean }
+/** `isFree`: this process could use the address now. */
+export type PortCheck = { readonly findings: readonly Finding[]; readonly isFree: boolean }
 
 /**
  * `isRunning`: an agent of this node answers, so the address is in use by the node itself. Null: a server answers that
@@ -65,15 +66,15 @@ export async function checkPort(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const text = `${where}: the name ${address.host} cannot be resolved (${code})`
-    return { findings: [failed('port', text, 'use an address of this host')], isInUse: false }
+    return { findings: [failed('port', text, 'use an address of this host')], isFree: false }
   }
   const { code, bufferBytes } = tried
   if (code === null)
-    return { findings: [ok('port', `${where} is free`), ...bufferFinding(bufferBytes)], isInUse: false }
+    return { findings: [ok('port', `${where} is free`), ...bufferFinding(bufferBytes)], isFree: true }
   if (code === 'EADDRINUSE')
     return {
       findings: [judgeUse(where, address.port, isRunning)],
-      isInUse: true,
+      isFree: false,
     }
   const fix =
     code === 'EADDRNOTAVAIL'
@@ -81,7 +82,7 @@ export async function checkPort(
       : code === 'EACCES'
         ? 'use a port from 1024 on, or give the process the right (CAP_NET_BIND_SERVICE)'
         : 'use another address'
-  return { findings: [failed('port', `${where} cannot be used (${code})`, fix)], isInUse: false }
+  return { findings: [failed('port', `${where} cannot be used (${code})`, fix)], isFree: false }
 }
 
 function judgeUse(where: string, port: number, isRunning: boolean | null): Finding {

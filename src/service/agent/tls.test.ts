@@ -67,7 +67,7 @@ describe('an agent with a certificate', () => {
     expect(await agent.kill('SIGTERM')).toBe(0)
   }, 60_000)
 
-  it('answers the doctor, who trusts the certificate in the configuration, and names one that is needed', async () => {
+  it('answers the doctor, who trusts exactly the certificate in the configuration', async () => {
     const [port = 0, udp = 0] = await freePorts(2)
     const node = [
       '--group',
