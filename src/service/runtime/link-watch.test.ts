@@ -82,6 +82,15 @@ describe('the watch of the links', () => {
     }
   })
 
+  it('does not take a node that starts, and that others hear a little sooner, for a broken link', () => {
+    const { warnings, runUntil } = lab()
+    let last = runUntil(24.5, (pair) => !pair.includes('b'))
+    warnings.length = 0
+    last = runUntil(26, (pair) => !['ab', 'ba'].includes(pair), last)
+    runUntil(40, ALL, last)
+    expect(warnings).toEqual([])
+  })
+
   it('reports a node that returned, and no longer hears this one', () => {
     const { warnings, runUntil } = lab()
     let last = runUntil(20, ALL)

@@ -25,6 +25,8 @@ const PATIENCE: Micros = 5_000_000
 const RECENT: Micros = 2_000_000
 /** A peer that was not heard for this time is silent. */
 const SILENT: Micros = 4_000_000
+/** A peer that others hear is reported if it is still not heard here after this time. */
+const ELSEWHERE: Micros = 2_000_000
 /** An address is reported after this many datagrams: one may be a remnant of a move. */
 const LEAST_SENT = 3
 const MOST_REMEMBERED = 1000
@@ -44,6 +46,8 @@ export class LinkWatch {
   readonly #outOfSession = new Map<NodeId, { readonly since: Micros; lastAt: Micros }>()
   /** The peers whose datagrams were dropped. */
   readonly #dropped = new Set<NodeId>()
+  /** Since when other nodes hear a peer that is not heard here. */
+  readonly #heardElsewhere = new Map<NodeId, Micros>()
   /** Since when a peer is heard without a break, and when it was last heard. */
   readonly #heard = new Map<NodeId, { readonly since: Micros; lastAt: Micros }>()
   /** When a peer was last heard from its configured address. */
@@ -122,6 +126,7 @@ export class LinkWatch {
       const heardAt = this.#hooks.heardAt(id)
       const isHeard = heardAt !== null && now - heardAt < RECENT
       const heardFor = isHeard ? now - this.#heardSince(id, now) : 0
+      if (isHeard) this.#heardElsewhere.delete(id)
       if (isStarting) continue
       const isAnswering = this.#elsewhere.has(id) || this.#dropped.has(id) || this.#outOfSession.has(id)
       if (heardAt === null && isResolved && !isAnswering) this.#reportSilence(id, address, now)
@@ -138,6 +143,7 @@ export class LinkWatch {
     this.#dropped.delete(peer)
     this.#outOfSession.delete(peer)
     this.#heard.delete(peer)
+    this.#heardElsewhere.delete(peer)
     this.#atHomeAt.delete(peer)
   }
 
@@ -190,7 +196,14 @@ export class LinkWatch {
       return
     }
     const hearers = this.#hearersOf(id, now - (heardAt ?? this.#startedAt))
-    if (hearers.length === 0) return
+    if (hearers.length === 0) {
+      this.#heardElsewhere.delete(id)
+      return
+    }
+    const since = this.#heardElsewhere.get(id) ?? now
+    this.#heardElsewhere.set(id, since)
+    // A node that starts is not heard by all at the same moment.
+    if (now - since < ELSEWHERE) return
     this.#report(
       'link',
       `${id} is not heard here, but ${listed(hearers)} ${hearers.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
