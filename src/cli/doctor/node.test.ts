@@ -253,6 +253,20 @@ it.each([
   30_000,
 )
 
+it('says so if the agent of the node hangs', async () => {
+  const server = createServer(() => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  const { port } = server.address() as AddressInfo
+  const words = ['--group', 'g', '--id', 'a', '--listen', '127.0.0.1:0', '--key-file', keyFile]
+  const more = ['--http', `127.0.0.1:${port}`, '--measure-ms', '50']
+  const { stdout } = await conclave(['doctor', ...words, ...more])
+  server.closeAllConnections()
+  server.close()
+  expect(stdout).toContain(
+    `▲ the agent at http://127.0.0.1:${port} does not say its status: it has not answered for 2 s\n  → restart it if it hangs`,
+  )
+}, 30_000)
+
 it('checks the host alone if no node is configured', async () => {
   const { stdout, stderr } = await conclave(['doctor', '--measure-ms', '50', '--json'])
   expect(stderr).toContain('no node is configured: checking this host only')

@@ -163,8 +163,8 @@ function judgeAnswer(url: string, id: NodeId, answer: AgentAnswer): readonly Fin
     return [
       warning(
         'group',
-        `the agent at ${url} refuses to say its status: ${answer.refused}`,
-        'give the doctor the configuration of that agent',
+        `the agent at ${url} does not say its status: ${answer.refused}`,
+        answer.fix ?? 'give the doctor the configuration of that agent',
       ),
     ]
   const { status } = answer

@@ -91,7 +91,7 @@ function judgeUse(where: string, port: number, isRunning: boolean | null): Findi
   return isRunning === null
     ? warning(
         'port',
-        `${where} is in use, perhaps by the agent of this node, which refuses to say its status`,
+        `${where} is in use, perhaps by the agent of this node, which does not say its status`,
         `find out which process uses it: ${list}`,
       )
     : failed(

@@ -10,7 +10,8 @@ const SILENT_MS = 5000
 
 export type AgentAnswer =
   | { readonly status: StatusResponse }
-  | { readonly refused: string }
+  /** `fix`: what to do about it, if that is known. */
+  | { readonly refused: string; readonly fix: string | null }
   /** No agent answers. */
   | null
 
@@ -34,10 +35,12 @@ export async function askAgent(
   } catch (error) {
     const { message } = error as Error
     // Something listens there if the connection is not refused, for example with another certificate.
-    if (!(error instanceof AgentUnreachableError)) return { refused: message }
+    if (!(error instanceof AgentUnreachableError)) return { refused: message, fix: null }
     if (/ECONNREFUSED|EADDRNOTAVAIL|ENETUNREACH/.test(message)) return null
     const { cause } = error
-    return { refused: cause instanceof Error ? cause.message : message }
+    if (cause instanceof Error && cause.name === 'AbortError')
+      return { refused: `it has not answered for ${TIMEOUT_MS / 1000} s`, fix: 'restart it if it hangs' }
+    return { refused: cause instanceof Error ? cause.message : message, fix: null }
   }
 }
 

@@ -94,7 +94,7 @@ describe('an agent with a certificate', () => {
     const other = ['--http-cert', made.clientCert, '--http-key', made.clientKey]
     const wrong = await examine(...other)
     expect(wrong.out).toContain(
-      `▲ the agent at https://127.0.0.1:${port} refuses to say its status: its certificate is not the one in the configuration`,
+      `▲ the agent at https://127.0.0.1:${port} does not say its status: its certificate is not the one in the configuration`,
     )
     expect(wrong.out).toContain(`▲ HTTP 127.0.0.1:${port} is in use`)
     expect(wrong.out).not.toContain('stop the process')
