@@ -3,6 +3,9 @@ import { components, type Micros, type NodeId, type Timeliness } from '../../cor
 import type { Connected, Reach } from '../trace/index.ts'
 import type { Network } from './network.ts'
 
+/** A message that an event dropped (null) or made to take this long. */
+export type UntimelyMessage = { readonly from: number; readonly to: number; readonly delay: Micros | null }
+
 /** Whether a message from one node may reach another in time, if both run. */
 export function mayReach(network: Network, from: number, to: number, { fast }: Timeliness): boolean {
   const { least } = network.qualityBetween(from, to)
@@ -12,6 +15,8 @@ export function mayReach(network: Network, from: number, to: number, { fast }: T
 /**
  * Two running nodes are connected if every message between them, both ways, is timely. A set is a stable
  * partition if its nodes are pairwise connected and no message from outside can reach any of them in time.
+ *
+ * `untimely`: messages sent before this instant that an event has dropped, or made later than δ.
  */
 export function connectivity(
   network: Network,
@@ -20,9 +25,11 @@ export function connectivity(
   unwritable: readonly number[],
   timeliness: Timeliness,
   lateness: Micros,
+  untimely: readonly UntimelyMessage[] = [],
 ): { readonly connected: Connected; readonly stable: readonly (readonly NodeId[])[]; readonly reach: Reach } {
   const isPunctual = lateness <= timeliness.lateness
   const isTimely = (from: number, to: number): boolean => {
+    if (untimely.some((message) => message.from === from && message.to === to)) return false
     const { most } = network.qualityBetween(from, to)
     return isPunctual && most !== null && most <= timeliness.delay
   }
