@@ -53,9 +53,9 @@ export type Branch = {
   readonly base: ScenarioFile
   /** Events made by hand, in the order of time. */
   readonly made: readonly ScenarioEvent[]
+  /** When the run ends, if it was made longer than the base says. */
+  readonly untilMs: number | null
   readonly module: OwnModule | null
-  /** The latest instant that the reader has seen of it. Acting before it forks. */
-  readonly seenTo: Micros
   /** Null until it has run, and again when too many others ran since. */
   readonly picture: Picture | null
 }
@@ -242,6 +242,8 @@ export type Host = {
   setFragment(fragment: string | null): void
   readKept(key: string): string | null
   keep(key: string, value: string): void
+  /** A file beside the page, which `conclave playground FILE` serves. */
+  fetchText(path: string): Promise<string>
 }
 
 export type { Done, ExploreForm, Found, Moment, OwnModule, Picture, Problem, Progress, ScenarioFile }
