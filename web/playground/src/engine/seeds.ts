@@ -1,0 +1,65 @@
+/** Tries many seeds of a scenario, or scenarios drawn from many seeds, until one violates a specification. */
+import { type Definition, FAULT_KINDS, type PlainObject } from '../../../../src/core/index.ts'
+import {
+  runSeed,
+  type Scenario,
+  type SeedViolation,
+  scenarioDrawer,
+  shrink,
+} from '../../../../src/workbench/sim/index.ts'
+import type { Found, ScenarioFile } from './messages.ts'
+import { EngineError, errorText, problemText } from './problems.ts'
+import { checkScenario, type Protocols } from './run.ts'
+import { fileOf } from './scenario-file.ts'
+
+/** The first violation of a range of seeds. Tallies of several ranges add up. */
+export type SeedTally = {
+  readonly seeds: number
+  readonly steps: number
+  readonly violation: Pick<SeedViolation, 'seed' | 'spec' | 'why'> | null
+}
+
+export class SeedTrials {
+  readonly #definition: Definition
+  readonly #draw: (seed: number) => Scenario
+  readonly #protocols: Protocols
+
+  /** `swarm`: draws the network, clocks and faults from each seed, as `conclave sim --faults swarm` does. */
+  constructor(file: ScenarioFile, swarm: boolean, protocols: Protocols) {
+    const { scenario, definition } = checkScenario(file, protocols)
+    if (scenario.schedule !== null)
+      throw new EngineError([
+        { place: 'schedule', message: 'a schedule leaves nothing to chance: every seed gives the same run' },
+      ])
+    this.#definition = definition
+    this.#protocols = protocols
+    const { length } = scenario.nodes
+    const options = (file['options'] ?? {}) as PlainObject
+    this.#draw = swarm
+      ? scenarioDrawer(definition, { nodes: [length, length], options, faults: FAULT_KINDS })
+      : (seed) => ({ ...scenario, seed, checkpointsMs: [] })
+  }
+
+  /** Runs the seeds in order, up to the first violation. `onSeed` is called after each. */
+  run(first: number, last: number, onSeed: (tally: SeedTally) => void = () => {}): SeedTally {
+    let tally: SeedTally = { seeds: 0, steps: 0, violation: null }
+    const { placeOf } = this.#protocols
+    const watching = {
+      ...this.#protocols.specsFor(this.#definition),
+      describeError: (error: Error) => problemText({ place: placeOf(error), message: errorText(error) }),
+    }
+    for (let seed = first; seed <= last && tally.violation === null; seed++) {
+      const { steps, violations } = runSeed(this.#definition, this.#draw, seed, watching)
+      tally = { seeds: tally.seeds + 1, steps: tally.steps + steps, violation: violations[0] ?? null }
+      onSeed(tally)
+    }
+    return tally
+  }
+
+  /** The smallest scenario with the same violation. `onEvent` is called often, to show that it goes on. */
+  shrink({ seed, spec, why }: NonNullable<SeedTally['violation']>, onEvent: () => void = () => {}): Found {
+    const watching = { ...this.#protocols.specsFor(this.#definition), observe: onEvent }
+    const shrunk = shrink(this.#definition, this.#draw(seed), spec, watching)
+    return { spec, why, seed, scenario: fileOf(shrunk, this.#protocols.lookup), schedule: null }
+  }
+}
