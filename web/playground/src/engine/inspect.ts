@@ -57,7 +57,7 @@ export class Inspector {
 
   #clock(node: NodeId, at: Micros): Micros {
     if (this.#run.isUntimed) return 0
-    this.#clocks ??= clockLines(this.#run.header.nodes, this.#run.records)
+    this.#clocks ??= clockLines(this.#run)
     return this.#clocks.get(node)?.at(at) ?? 0
   }
 

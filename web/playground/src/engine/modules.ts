@@ -16,8 +16,8 @@ import type { Protocols } from './run.ts'
 export type ModuleTools = {
   /** A URL from which this text can be imported. */
   urlOf(text: string): string
-  /** The line of a syntax error, which no stack contains; null if unknown. */
-  syntaxErrorLine(url: string): Promise<number | null>
+  /** The line of a syntax error in a module with this text, which no stack contains; null if unknown. */
+  syntaxErrorLine(text: string): Promise<number | null>
 }
 
 /** Without a browser: in tests. */
@@ -26,7 +26,12 @@ export const DATA_URLS: ModuleTools = {
   syntaxErrorLine: () => Promise.resolve(null),
 }
 
-export const PACKAGE_ONLY: Protocols = { lookup: catalogue, specsFor: () => ({}), placeOf: () => null }
+export const PACKAGE_ONLY: Protocols = {
+  lookup: catalogue,
+  own: null,
+  specsFor: () => ({}),
+  placeOf: () => null,
+}
 
 /** `from "x"`, `import "x"` and `import("x")`. Text in comments may match, too: that does no harm. */
 const IMPORT = /(\bfrom\s*|\bimport\s*\(?\s*)(["'])([^"'\n]+)\2/g
@@ -63,7 +68,7 @@ export class OwnModules {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
       const stray = strangeImport(module.text)
       if (stray !== null) throw new EngineError([stray])
-      const line = error instanceof SyntaxError ? await this.#tools.syntaxErrorLine(url) : null
+      const line = error instanceof SyntaxError ? await this.#tools.syntaxErrorLine(module.text) : null
       const place = line === null ? placeOf(error) : `line ${line}`
       throw new EngineError([{ place, message: withoutUrls(errorText(error)) }])
     }
@@ -128,6 +133,7 @@ function check(
       names: [protocol.name, ...catalogue.names],
       find: (name) => (name === protocol.name ? protocol : catalogue.find(name)),
     },
+    own: protocol.name,
     specsFor: (definition) =>
       definition === protocol
         ? { ...(specs === undefined ? {} : { specs }), ...(goals === undefined ? {} : { goals }) }

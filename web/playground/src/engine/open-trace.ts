@@ -86,6 +86,7 @@ function openTrace({ file, trace }: TraceFile, protocols: Protocols): Opened {
     verdicts: [],
     goals: [],
     views: new Map(),
+    measured: null,
   }
   return { run, notice }
 }
@@ -147,6 +148,7 @@ function openRecordings(files: readonly TraceFile[], protocols: Protocols): Open
     verdicts: specs.map((spec) => verdictOf(spec, records)),
     goals: [],
     views,
+    measured: null,
   }
   return { run, notice: noticeOf(missing, scale.error) }
 }

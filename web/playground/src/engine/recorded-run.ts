@@ -2,6 +2,7 @@
 import type { Definition, Micros, View } from '../../../../src/core/index.ts'
 import type { Scenario } from '../../../../src/workbench/scenario/index.ts'
 import type { TraceHeader, TraceRecord } from '../../../../src/workbench/trace/index.ts'
+import type { Measurements } from './measurements.ts'
 import type { Picture, Verdict } from './picture.ts'
 
 export type RecordedRun = {
@@ -17,4 +18,6 @@ export type RecordedRun = {
   readonly goals: Picture['goals']
   /** Views that the records do not contain, by the index of the record: of nodes whose recording begins late. */
   readonly views: ReadonlyMap<number, View>
+  /** Null for a trace that was opened: clocks, timers and the network are derived from it. */
+  readonly measured: Measurements | null
 }

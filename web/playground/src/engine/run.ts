@@ -12,6 +12,7 @@ import {
 import type { Goal, Spec } from '../../../../src/workbench/specs/index.ts'
 import type { TraceRecord } from '../../../../src/workbench/trace/index.ts'
 import { Judging } from './judging.ts'
+import { Measurements } from './measurements.ts'
 import type { ScenarioFile } from './messages.ts'
 import { EngineError, problemsOf, problemText } from './problems.ts'
 import type { RecordedRun } from './recorded-run.ts'
@@ -23,6 +24,8 @@ export const MOST_RECORDS = 200_000
 /** Where protocols come from: the package, and a module of the user. */
 export type Protocols = {
   readonly lookup: Lookup
+  /** The name of the protocol in the user's module; null without one. */
+  readonly own: string | null
   specsFor(definition: Definition): { readonly specs?: readonly Spec[]; readonly goals?: readonly Goal[] }
   /** The line of the user's module in which an error was thrown; null if it was thrown elsewhere. */
   placeOf(error: Error): string | null
@@ -32,6 +35,11 @@ export type Protocols = {
 class TooLong extends Error {}
 
 export type Checked = { readonly scenario: Scenario; readonly definition: Definition }
+
+/** A scenario that names no protocol is meant for that of the user's module. */
+export function withProtocol(file: ScenarioFile, { own }: Protocols): ScenarioFile {
+  return own === null || file['protocol'] !== undefined ? file : { protocol: own, ...file }
+}
 
 export function checkScenario(file: ScenarioFile, { lookup }: Protocols): Checked {
   const scenario = parseScenario(file, lookup)
@@ -60,11 +68,13 @@ export function runFile(
     own.goals ?? promisedGoals(definition, scenario.options),
     () => records.length - 1,
   )
+  const measured = new Measurements(() => records.length)
   let cutShort: string | null = null
   try {
     runScenario(definition, scenario, {
       specs: judging.specs,
       goals: judging.goals,
+      inspect: measured,
       record(record) {
         records.push(record)
         onRecord(records.length)
@@ -88,6 +98,7 @@ export function runFile(
     verdicts: judging.verdicts(),
     goals: judging.reached(),
     views: new Map(),
+    measured,
   }
 }
 

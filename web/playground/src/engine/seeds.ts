@@ -9,7 +9,7 @@ import {
 } from '../../../../src/workbench/sim/index.ts'
 import type { Found, ScenarioFile } from './messages.ts'
 import { EngineError, errorText, problemText } from './problems.ts'
-import { checkScenario, type Protocols } from './run.ts'
+import { checkScenario, type Protocols, withProtocol } from './run.ts'
 import { fileOf } from './scenario-file.ts'
 
 /** The first violation of a range of seeds. Tallies of several ranges add up. */
@@ -25,7 +25,8 @@ export class SeedTrials {
   readonly #protocols: Protocols
 
   /** `swarm`: draws the network, clocks and faults from each seed, as `conclave sim --faults swarm` does. */
-  constructor(file: ScenarioFile, swarm: boolean, protocols: Protocols) {
+  constructor(given: ScenarioFile, swarm: boolean, protocols: Protocols) {
+    const file = withProtocol(given, protocols)
     const { scenario, definition } = checkScenario(file, protocols)
     if (scenario.schedule !== null)
       throw new EngineError([

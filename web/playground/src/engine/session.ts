@@ -10,7 +10,7 @@ import type { Done, Problem, Progress } from './messages.ts'
 import { DATA_URLS, type ModuleTools, OwnModules } from './modules.ts'
 import { EngineError, problemsOf } from './problems.ts'
 import type { RecordedRun } from './recorded-run.ts'
-import { runFile } from './run.ts'
+import { runFile, withProtocol } from './run.ts'
 import { SeedTrials } from './seeds.ts'
 import { causesIn } from './why.ts'
 import type { RequestOf, WorkerDone, WorkerRequest } from './worker-messages.ts'
@@ -71,11 +71,12 @@ export class Session {
   async #runFile({ scenario, module }: RequestOf<'run'>, onProgress: OnProgress): Promise<Done['run']> {
     const protocols = await this.#modules.load(module)
     const began = performance.now()
-    const run = runFile(scenario, protocols, (records) => {
+    const file = withProtocol(scenario, protocols)
+    const run = runFile(file, protocols, (records) => {
       if (records % 64 === 0) onProgress({ done: records, of: null, text: `${count(records)} events` })
     })
     this.#keep(run)
-    return { picture: pictureOf(run), scenario, tookMs: performance.now() - began }
+    return { picture: pictureOf(run), scenario: file, tookMs: performance.now() - began }
   }
 
   async #open({ files }: RequestOf<'open'>): Promise<Done['open']> {

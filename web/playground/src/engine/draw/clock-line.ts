@@ -1,10 +1,12 @@
 /**
- * The clock of a node as a line through true time, found from the trace alone: steps show what the clock read, and world
- * events say when it was stopped, moved or given another rate. So it works for every trace.
+ * The clock of a node as a line through true time. The world reports it. For an opened trace it is found from the trace
+ * alone: steps show what the clock read, and events say when it was stopped, moved or given another rate.
  */
 import { type Micros, microsOf, type NodeId, type PlainObject } from '../../../../../src/core/index.ts'
 import type { TraceRecord } from '../../../../../src/workbench/trace/index.ts'
+import type { ClockReport } from '../measurements.ts'
 import type { Lane } from '../picture.ts'
+import type { RecordedRun } from '../recorded-run.ts'
 
 type Piece = Lane['clock'][number]
 type Point = { readonly at: Micros; readonly now: Micros }
@@ -23,6 +25,11 @@ export class ClockLine {
 
   get pieces(): readonly Piece[] {
     return this.#pieces
+  }
+
+  /** A report of the world: from `at` on the clock runs like this. */
+  follow({ at, readings }: ClockReport): void {
+    this.#cut(at, ...readings)
   }
 
   /** A step of the node: its clock showed `now`. */
@@ -90,8 +97,16 @@ export class ClockLine {
   }
 }
 
-/** The clocks of all nodes over a whole trace. */
-export function clockLines(
+/** The clocks of all nodes over a whole run. */
+export function clockLines({ header, records, measured }: RecordedRun): ReadonlyMap<NodeId, ClockLine> {
+  if (measured === null) return derivedClocks(header.nodes, records)
+  const lines = new Map(header.nodes.map((node) => [node, new ClockLine(1)]))
+  for (const report of measured.clocks) lines.get(report.node)?.follow(report)
+  return lines
+}
+
+/** The clocks as the trace alone shows them. */
+export function derivedClocks(
   nodes: readonly NodeId[],
   records: readonly TraceRecord[],
 ): ReadonlyMap<NodeId, ClockLine> {

@@ -63,7 +63,12 @@ const STEPS: { readonly [word: string]: (event: Fields) => string } = {
   read: ({ node = null, of = null }) => `${word(node)} reads the register of ${word(of)}`,
 }
 
-export function eventText(event: Fields): string {
+export function eventText({ ignored, ...event }: Fields): string {
+  const text = happeningText(event)
+  return typeof ignored === 'string' ? `nothing happens: ${ignored}` : text
+}
+
+function happeningText(event: Fields): string {
   const { do: step } = event
   if (typeof step === 'string') return STEPS[step]?.(event) ?? worldText(event)
   const [field, value] = Object.entries(event).find(([name]) => EVENTS[name] !== undefined) ?? []

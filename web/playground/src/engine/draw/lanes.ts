@@ -12,7 +12,7 @@ type Stall = { from: Micros; to: Micros; kind: 'paused' | 'suspended' }
 
 export function lanesOf(run: RecordedRun): readonly Lane[] {
   const { header, records, endsAt } = run
-  const clocks = clockLines(header.nodes, records)
+  const clocks = clockLines(run)
   const builders = new Map(
     header.nodes.map((node) => [node, new LaneBuilder(node, clocks.get(node) as ClockLine, run)]),
   )
@@ -56,11 +56,13 @@ class LaneBuilder {
   readonly #isUntimed: boolean
   readonly #views: RecordedRun['views']
 
-  constructor(node: NodeId, clock: ClockLine, { isUntimed, views }: RecordedRun) {
+  constructor(node: NodeId, clock: ClockLine, { isUntimed, views, measured }: RecordedRun) {
     this.#node = node
     this.#clock = clock
     this.#leases = new LeaseLine(clock)
-    this.#timers = new TimerLine(isUntimed ? null : clock)
+    this.#timers = new TimerLine(isUntimed ? null : clock, (moment, name) =>
+      measured === null ? null : measured.dueIn(moment, node, name),
+    )
     this.#isUntimed = isUntimed
     this.#views = views
   }
@@ -72,7 +74,7 @@ class LaneBuilder {
       return
     }
     const view = this.#views.get(moment) ?? (record.type === 'resume' ? null : record.view)
-    if (record.type !== 'resume') this.#timers.take(record)
+    if (record.type !== 'resume') this.#timers.take(record, moment)
     if (record.type !== 'resume' && record.cutAfter !== null) {
       this.crash(at, moment)
       return

@@ -16,14 +16,19 @@ type Link = readonly [from: NodeId, to: NodeId]
 const UNKNOWN: NetworkSettings = { delayMs: [0.2, 2], loss: 0, duplicate: 0, fifo: false, rules: [] }
 
 export function networksOf(run: RecordedRun): readonly NetworkState[] {
-  return run.isUntimed ? untimedNetworks(run) : timedNetworks(run)
+  const { measured, header, isUntimed } = run
+  if (measured !== null)
+    return measured.networks.map((reading) => ({
+      ...reading,
+      blocks: blocksOf(header.nodes, reading.closed),
+    }))
+  return isUntimed ? untimedNetworks(run) : timedNetworks(run)
 }
 
-function timedNetworks({ scenario, header, records }: RecordedRun): readonly NetworkState[] {
+function timedNetworks({ header, records }: RecordedRun): readonly NetworkState[] {
   const { nodes } = header
-  const settings = scenario?.network ?? UNKNOWN
   // Only questions that draw nothing are asked of it, so the seed does not matter.
-  const network = new Network(nodes, settings, scenario?.links ?? 'full', new Random(1))
+  const network = new Network(nodes, UNKNOWN, 'full', new Random(1))
   const links = linksBetween(nodes)
   const slow = new Map<string, Link>()
   const states: NetworkState[] = []
@@ -66,11 +71,10 @@ function bothWays(pairs: readonly Link[]): readonly Link[] {
 }
 
 /** In a schedule links are cut and healed one by one, both ways. */
-function untimedNetworks({ scenario, header, records }: RecordedRun): readonly NetworkState[] {
+function untimedNetworks({ header, records }: RecordedRun): readonly NetworkState[] {
   const { nodes } = header
-  const given = scenario?.links ?? 'full'
   const keyOf = ([a, b]: Link): string => `${nodes.indexOf(a)} ${nodes.indexOf(b)}`
-  const open = new Set((given === 'full' ? linksBetween(nodes) : bothWays(given)).map(keyOf))
+  const open = new Set(linksBetween(nodes).map(keyOf))
   const states: NetworkState[] = []
   const note = (from: Micros): void => {
     const closed = linksBetween(nodes).filter((link) => !open.has(keyOf(link)))

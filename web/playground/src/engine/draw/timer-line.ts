@@ -9,15 +9,20 @@ type Running = { readonly from: Micros; readonly due: Micros; readonly isRange: 
 
 export class TimerLine {
   readonly #clock: ClockLine | null
+  readonly #drawn: (moment: number, name: string) => Micros | null
   readonly #past: TimerSpan[] = []
   readonly #running = new Map<string, Running>()
 
-  /** `clock`: null in an untimed world, where a timer fires when the schedule says so. */
-  constructor(clock: ClockLine | null) {
+  /**
+   * `clock`: null in an untimed world, where a timer fires when the schedule says so. `drawn`: the instant that the world
+   * drew for a timer that a moment sets; null if unknown.
+   */
+  constructor(clock: ClockLine | null, drawn: (moment: number, name: string) => Micros | null) {
     this.#clock = clock
+    this.#drawn = drawn
   }
 
-  take(record: StartOrStep): void {
+  take(record: StartOrStep, moment: number): void {
     const { at, effects, cutAfter } = record
     // A rolled back step did not happen: its timer fires again soon.
     if (record.type === 'step' && record.takenBack === true) return
@@ -25,7 +30,7 @@ export class TimerLine {
     else if (record.input.type === 'timer') this.#end(record.input.name, at, true)
     for (const effect of effects.slice(0, cutAfter ?? effects.length)) {
       if (effect.type === 'stopTimer') this.#end(effect.name, at, false)
-      else if (effect.type === 'setTimer') this.#set(effect, at)
+      else if (effect.type === 'setTimer') this.#set(effect, at, moment)
     }
   }
 
@@ -38,13 +43,14 @@ export class TimerLine {
     return this.#past
   }
 
-  #set({ name, at: deadline }: Effect & { readonly type: 'setTimer' }, at: Micros): void {
+  #set({ name, at: deadline }: Effect & { readonly type: 'setTimer' }, at: Micros, moment: number): void {
     this.#end(name, at, false)
     const isRange = typeof deadline !== 'number'
-    // The instant in a range is the world's secret until the timer fires: until then, the latest counts.
+    const drawn = isRange ? this.#drawn(moment, name) : null
+    // A trace does not hold the instant that was drawn from a range: until the timer fires, the latest counts.
     const latest = typeof deadline === 'number' ? deadline : deadline[1]
-    const due = this.#clock === null ? at : this.#clock.whenShows(latest, at)
-    this.#running.set(name, { from: at, due, isRange })
+    const due = this.#clock === null ? at : (drawn ?? this.#clock.whenShows(latest, at))
+    this.#running.set(name, { from: at, due, isRange: isRange && drawn === null })
   }
 
   #end(name: string, at: Micros, fired: boolean): void {
