@@ -1,0 +1,48 @@
+/** A canvas that fills its box at the resolution of the screen, and draws at most once per frame. */
+import { effect } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { Size } from '../../../src/parts/hooks.ts'
+
+export type CanvasProps = Size & {
+  readonly name: string
+  /** Reads the signals that the drawing depends on. A change of any of them draws again in the next frame. */
+  readonly watch: () => unknown
+  readonly draw: (context: CanvasRenderingContext2D, size: Size) => void
+}
+
+export function Canvas({ name, width, height, watch, draw }: CanvasProps) {
+  const ref = useRef<HTMLCanvasElement>(null)
+  const latest = useRef(draw)
+  latest.current = draw
+  useEffect(() => {
+    const canvas = ref.current
+    const context = canvas?.getContext('2d') ?? null
+    if (canvas === null || context === null || width === 0 || height === 0) return undefined
+    const ratio = devicePixelRatio
+    canvas.width = Math.round(width * ratio)
+    canvas.height = Math.round(height * ratio)
+    let frame = 0
+    const paint = (): void => {
+      frame = 0
+      context.setTransform(ratio, 0, 0, ratio, 0, 0)
+      context.clearRect(0, 0, width, height)
+      latest.current(context, { width, height })
+    }
+    const stop = effect(() => {
+      watch()
+      if (frame === 0) frame = requestAnimationFrame(paint)
+    })
+    return () => {
+      stop()
+      cancelAnimationFrame(frame)
+    }
+  }, [width, height])
+  return (
+    <canvas
+      ref={ref}
+      class={name}
+      style={{ width: `${width}px`, height: `${height}px` }}
+      aria-hidden="true"
+    />
+  )
+}

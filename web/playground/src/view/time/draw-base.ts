@@ -1,0 +1,212 @@
+/** The parts of the time picture that do not depend on the cursor. They are drawn once per range, and kept. */
+import type { Picture } from '../../engine/picture.ts'
+import { type Colours, ownColour } from '../colours.ts'
+import type { FlightIndex } from '../look-up.ts'
+import { drawCross, drawHatch, label, line, rounded } from '../shapes.ts'
+import { drawFlights } from './draw-flights.ts'
+import { type LaneBox, RULER_HEIGHT } from './lanes.ts'
+import { type LeaseBar, leaseBars } from './leases.ts'
+import { formatInstant, marksOf, ownMarks, stepFor, type TimeScale, xOf } from './scale.ts'
+export type BaseScene = {
+  readonly picture: Picture
+  readonly flights: FlightIndex
+  readonly boxes: readonly LaneBox[]
+  readonly scale: TimeScale
+  readonly colours: Colours
+  readonly height: number
+  readonly font: string
+  readonly showsRoutine: boolean
+}
+
+type Context = CanvasRenderingContext2D
+
+const MARK_PX = 96
+export function drawBase(context: Context, scene: BaseScene): void {
+  context.font = `11px ${scene.font}`
+  context.textBaseline = 'middle'
+  drawGrid(context, scene)
+  for (const box of scene.boxes) {
+    drawLane(context, scene, box)
+    drawStalls(context, scene, box)
+    drawClock(context, scene, box)
+  }
+  drawFlights(context, scene)
+  for (const box of scene.boxes) drawLeases(context, scene, box)
+  drawEvents(context, scene)
+}
+
+function drawGrid(context: Context, { scale, colours, height, boxes }: BaseScene): void {
+  const step = stepFor(scale, MARK_PX)
+  context.textAlign = 'left'
+  context.lineWidth = 1
+  for (const at of marksOf(scale, step)) {
+    const x = Math.round(xOf(scale, at)) + 0.5
+    context.strokeStyle = colours.line
+    line(context, x, 6, x, height)
+    context.fillStyle = colours.quiet
+    context.fillText(formatInstant(at, step), x + 5, 11)
+  }
+  context.strokeStyle = colours.line
+  for (const { top } of boxes)
+    line(context, scale.left, Math.round(top) + 0.5, scale.left + scale.width, Math.round(top) + 0.5)
+}
+
+/** The line of a node: thick while it leads, dashed without a leader, absent while it is down. */
+function drawLane(context: Context, { scale, colours }: BaseScene, { lane, place, y }: LaneBox): void {
+  const own = ownColour(colours, place)
+  for (const span of lane.roles) {
+    if (span.to < scale.from || span.from > scale.to) continue
+    const x1 = Math.max(scale.left, xOf(scale, span.from))
+    const x2 = Math.min(scale.left + scale.width, xOf(scale, span.to))
+    if (span.role === 'crashed' || span.role === 'dead') {
+      if (span.from >= scale.from) drawCross(context, x1, y, 5, colours.bad, 2)
+      context.setLineDash([1, 5])
+      context.strokeStyle = colours.edge
+      context.lineWidth = 1
+      line(context, x1 + 8, y, x2, y)
+      context.setLineDash([])
+      continue
+    }
+    context.setLineDash(span.leads || span.leader !== null ? [] : [5, 4])
+    context.strokeStyle = own
+    context.lineWidth = span.leads ? 5 : 1.5
+    line(context, x1, y, x2, y)
+    context.setLineDash([])
+  }
+}
+
+function drawStalls(context: Context, { scale, colours, font }: BaseScene, box: LaneBox): void {
+  for (const { from, to, kind } of box.lane.stalls) {
+    if (to < scale.from || from > scale.to) continue
+    const x1 = Math.max(scale.left, xOf(scale, from))
+    const x2 = Math.min(scale.left + scale.width, xOf(scale, to))
+    const top = box.top + 3
+    const height = box.height - 6
+    drawHatch(
+      context,
+      { x: x1, y: top, width: x2 - x1, height },
+      { colour: colours.warn, gap: kind === 'paused' ? 8 : 5 },
+    )
+    context.strokeStyle = colours.warn
+    context.lineWidth = 1
+    context.strokeRect(x1 + 0.5, top + 0.5, Math.max(0, x2 - x1 - 1), height - 1)
+    if (x2 - x1 < 64 || box.height < 34) continue
+    context.font = `600 11px ${font}`
+    label(context, kind, x1 + 7, top + 10, colours.warn, colours.surface)
+    context.font = `11px ${font}`
+  }
+}
+
+/** True time above, the node's own clock below: where they differ, the lines between them lean. */
+function drawClock(context: Context, { scale, colours, font }: BaseScene, { lane, clockTop }: LaneBox): void {
+  if (clockTop === null || lane.clock.length === 0) return
+  const step = stepFor(scale, MARK_PX) / 2
+  const bottom = clockTop + 10
+  context.font = `10px ${font}`
+  let lastLabel = Number.NEGATIVE_INFINITY
+  for (const { own, at } of ownMarks(lane, scale, step)) {
+    const x = xOf(scale, at)
+    const trueX = xOf(scale, own)
+    const isOff = Math.abs(x - trueX) > 1.5
+    context.strokeStyle = isOff ? colours.warn : colours.edge
+    context.lineWidth = isOff ? 1.25 : 1
+    if (Math.abs(x - trueX) < scale.width / 3) line(context, trueX, clockTop, x, bottom)
+    if (!isOff || x - lastLabel < 58 || own % (2 * step) !== 0) continue
+    lastLabel = x
+    context.fillStyle = colours.warn
+    context.textAlign = 'center'
+    context.fillText(formatInstant(own, step), x, bottom + 6)
+    context.textAlign = 'left'
+  }
+  context.font = `11px ${font}`
+}
+
+function drawLeases(context: Context, scene: BaseScene, box: LaneBox): void {
+  for (const bar of leaseBars(box.lane.leases, scene.scale.from, scene.scale.to))
+    drawLeaseBar(context, scene, box, bar)
+}
+
+function drawLeaseBar(
+  context: Context,
+  { scale, colours, font }: BaseScene,
+  box: LaneBox,
+  bar: LeaseBar,
+): void {
+  const { leaseTop: top, leaseHeight: height, place } = box
+  const own = ownColour(colours, place)
+  const x1 = Math.max(scale.left - 8, xOf(scale, bar.from))
+  const xUntil = Math.min(scale.left + scale.width + 8, xOf(scale, bar.until))
+  const xBelieved = Math.min(scale.left + scale.width + 8, xOf(scale, bar.believed))
+  const inset = height > 10 ? 3 : 1.5
+  if (xUntil > x1) {
+    context.fillStyle = own
+    rounded(context, x1, top + inset, xUntil - x1, height - 2 * inset, 2)
+    context.fill()
+  }
+  if (bar.believed > bar.until) {
+    const x = Math.max(x1, xUntil)
+    context.fillStyle = colours['bad-pale']
+    context.fillRect(x, top, xBelieved - x, height)
+    drawHatch(context, { x, y: top, width: xBelieved - x, height }, { colour: colours.bad, gap: 6 })
+  }
+  context.strokeStyle = bar.believed > bar.until ? colours.bad : colours.text
+  context.lineWidth = 1.25
+  rounded(context, x1, top, Math.max(1, xBelieved - x1), height, 3)
+  context.stroke()
+  if (height < 12) return
+  context.strokeStyle = colours.surface
+  context.lineWidth = 1
+  let last = Number.NEGATIVE_INFINITY
+  for (const at of bar.renewals) {
+    const x = Math.round(xOf(scale, at)) + 0.5
+    if (x - last < 5 || x > xUntil) continue
+    last = x
+    context.globalAlpha = 0.55
+    line(context, x, top + inset, x, top + height - inset)
+    context.globalAlpha = 1
+  }
+  if (bar.token === null || xUntil - x1 < 70) return
+  context.font = `600 11px ${font}`
+  context.fillStyle = colours['on-accent']
+  context.fillText(`token ${bar.token}`, x1 + 7, top + height / 2 + 0.5)
+  context.font = `11px ${font}`
+}
+
+/** What was done to the world, and where a specification is violated. */
+function drawEvents(context: Context, { picture, scale, colours, height, font }: BaseScene): void {
+  const y = RULER_HEIGHT - 14
+  let free = Number.NEGATIVE_INFINITY
+  for (const { kind, at, text } of picture.moments) {
+    if (kind !== 'world' || at < scale.from || at > scale.to) continue
+    const x = xOf(scale, at)
+    context.fillStyle = colours.text
+    context.beginPath()
+    context.moveTo(x, y - 5)
+    context.lineTo(x + 5, y)
+    context.lineTo(x, y + 5)
+    context.lineTo(x - 5, y)
+    context.fill()
+    if (x < free) continue
+    const width = context.measureText(text).width
+    label(context, text, x + 9, y + 0.5, colours.text, colours.surface)
+    free = x + width + 24
+  }
+  for (const { verdict, at, name } of picture.verdicts) {
+    if (verdict !== 'violated' || at === null || at < scale.from || at > scale.to) continue
+    const x = xOf(scale, at)
+    context.strokeStyle = colours.bad
+    context.lineWidth = 1.5
+    context.setLineDash([4, 3])
+    line(context, x, 4, x, height)
+    context.setLineDash([])
+    context.font = `600 11px ${font}`
+    const width = context.measureText(`${name} violated`).width + 12
+    const left = Math.min(x, scale.left + scale.width - width)
+    context.fillStyle = colours.bad
+    rounded(context, left, 2, width, 17, 3)
+    context.fill()
+    context.fillStyle = colours['on-accent']
+    context.fillText(`${name} violated`, left + 6, 11)
+    context.font = `11px ${font}`
+  }
+}
