@@ -1,0 +1,282 @@
+/** The place picture: nodes on a ring, links, partitions, messages in flight, timers and leases as arcs. */
+import type { NodeId } from '../../../../../src/core/index.ts'
+import type { Flight, NetworkState, Picture } from '../../engine/picture.ts'
+import type { Cursor, Selection } from '../../model/store.ts'
+import { type Colours, ownColour } from '../colours.ts'
+import { type FlightIndex, networkAt, timersAt } from '../look-up.ts'
+import { conditionAt, isDown, wordOf } from '../node-words.ts'
+import { drawCross, starPath } from '../shapes.ts'
+import { along, flightPoint, hull, type NodeSpot, type Point } from './layout.ts'
+
+type Context = CanvasRenderingContext2D
+
+export type PlaceScene = {
+  readonly picture: Picture
+  readonly flights: FlightIndex
+  readonly spots: readonly NodeSpot[]
+  readonly cursor: Cursor
+  readonly selection: Selection | null
+  readonly colours: Colours
+  readonly font: string
+  readonly showsRoutine: boolean
+  /** Lost messages stay visible for this long. */
+  readonly lostFor: number
+}
+
+/** With more nodes, links that work are not drawn. */
+const MOST_LINKED = 12
+const MOST_LABELS = 14
+const FULL = 2 * Math.PI
+const NOON = -Math.PI / 2
+
+export function drawPlace(context: Context, scene: PlaceScene): void {
+  context.textBaseline = 'middle'
+  context.textAlign = 'center'
+  context.lineCap = 'round'
+  const network = networkAt(scene.picture, scene.cursor.at)
+  if (network !== null) drawBlocks(context, scene, network)
+  drawLinks(context, scene, network)
+  drawMessages(context, scene)
+  for (const spot of scene.spots) drawNode(context, scene, spot)
+}
+
+function drawBlocks(context: Context, { spots, colours, font }: PlaceScene, network: NetworkState): void {
+  network.blocks.forEach((block, place) => {
+    const inside = spots.filter(({ node }) => block.includes(node))
+    const [first] = inside
+    if (first === undefined) return
+    const tint = ownColour(colours, place + 4)
+    context.lineJoin = 'round'
+    const outline = hull(inside)
+    const path = (): void => {
+      context.beginPath()
+      outline.forEach(({ x, y }) => context.lineTo(x, y))
+      context.closePath()
+    }
+    context.save()
+    context.globalAlpha = 0.13
+    context.strokeStyle = tint
+    context.fillStyle = tint
+    path()
+    context.lineWidth = 2 * first.radius + 52
+    context.stroke()
+    context.restore()
+    const top = inside.reduce((a, b) => (b.y < a.y ? b : a))
+    context.fillStyle = tint
+    context.font = `650 11px ${font}`
+    context.fillText(`side ${'ABCDEFGH'[place] ?? place + 1}`, top.x, Math.max(9, top.y - top.radius - 30))
+  })
+}
+
+const key = (from: NodeId, to: NodeId): string => `${from}>${to}`
+
+function drawLinks(context: Context, scene: PlaceScene, network: NetworkState | null): void {
+  const { spots, colours, selection } = scene
+  const closed = new Set(network?.closed.map(([from, to]) => key(from, to)))
+  const slow = new Set(network?.slow.map(([from, to]) => key(from, to)))
+  spots.forEach((a, place) => {
+    for (const b of spots.slice(place + 1)) {
+      const isChosen =
+        selection?.type === 'link' &&
+        [key(a.node, b.node), key(b.node, a.node)].includes(key(selection.from, selection.to))
+      const there = closed.has(key(a.node, b.node))
+      const back = closed.has(key(b.node, a.node))
+      const isSlow = slow.has(key(a.node, b.node)) || slow.has(key(b.node, a.node))
+      if (spots.length > MOST_LINKED && !isChosen && !there && !back && !isSlow) continue
+      drawLink(context, scene, [a, b], { there, back, isSlow, isChosen })
+    }
+  })
+  context.setLineDash([])
+  context.strokeStyle = colours.line
+}
+
+type LinkLook = {
+  readonly there: boolean
+  readonly back: boolean
+  readonly isSlow: boolean
+  readonly isChosen: boolean
+}
+
+function drawLink(
+  context: Context,
+  { colours, font }: PlaceScene,
+  [a, b]: readonly [NodeSpot, NodeSpot],
+  { there, back, isSlow, isChosen }: LinkLook,
+): void {
+  const isCut = there && back
+  context.strokeStyle = isChosen ? colours.accent : isCut ? colours.edge : colours.line
+  context.lineWidth = isChosen ? 3 : 1.25
+  context.setLineDash(isCut ? [2, 6] : isSlow ? [8, 5] : [])
+  context.beginPath()
+  context.moveTo(a.x, a.y)
+  context.lineTo(b.x, b.y)
+  context.stroke()
+  context.setLineDash([])
+  if (isCut) drawCross(context, (a.x + b.x) / 2, (a.y + b.y) / 2, 5, colours.bad, 2)
+  else if (there) drawCross(context, ...xy(along(a, b, 0.72)), 4.5, colours.bad, 2)
+  else if (back) drawCross(context, ...xy(along(b, a, 0.72)), 4.5, colours.bad, 2)
+  if (!isSlow) return
+  context.font = `11px ${font}`
+  tag(context, 'slow', (a.x + b.x) / 2, (a.y + b.y) / 2, colours.warn, colours.surface)
+}
+
+const xy = ({ x, y }: Point): readonly [number, number] => [x, y]
+
+function tag(context: Context, text: string, x: number, y: number, colour: string, ground: string): void {
+  context.lineJoin = 'round'
+  context.strokeStyle = ground
+  context.lineWidth = 4
+  context.strokeText(text, x, y)
+  context.fillStyle = colour
+  context.fillText(text, x, y)
+}
+
+function drawMessages(context: Context, scene: PlaceScene): void {
+  const { flights, cursor, spots, picture, selection, colours, font, showsRoutine, lostFor } = scene
+  const flying = flights.after(cursor.moment, cursor.at)
+  const events = flying.filter(({ isRoutine }) => !isRoutine)
+  context.font = `11px ${font}`
+  for (const flight of flying) {
+    if (flight.isRoutine && !showsRoutine) continue
+    const point = flightPoint(spots, flight, cursor.at, picture.endsAt)
+    if (point === null) continue
+    const isChosen =
+      selection?.type === 'message' && selection.message === flight.message && selection.copy === flight.copy
+    drawMessage(context, scene, flight, point, isChosen)
+    if (!flight.isRoutine && (events.length <= MOST_LABELS || isChosen))
+      tag(context, flight.kind, point.x, point.y - 11, colours.text, colours.surface)
+  }
+  for (const flight of flights.between(cursor.at - lostFor, cursor.at)) {
+    if (flight.lost === null || flight.endedAt === null || flight.endedAt > cursor.at) continue
+    if (flight.isRoutine && !showsRoutine) continue
+    const point = flightPoint(spots, flight, flight.endedAt, picture.endsAt)
+    if (point === null) continue
+    context.globalAlpha = 1 - (cursor.at - flight.endedAt) / (lostFor * 1.2)
+    drawCross(context, point.x, point.y, 4.5, colours.bad, 2)
+    context.globalAlpha = 1
+  }
+}
+
+function drawMessage(
+  context: Context,
+  { colours, picture }: PlaceScene,
+  { from, isRoutine, copy }: Flight,
+  { x, y }: Point,
+  isChosen: boolean,
+): void {
+  const own = ownColour(colours, picture.nodes.indexOf(from))
+  context.fillStyle = isRoutine ? colours.quiet : own
+  context.beginPath()
+  context.arc(x, y, isRoutine ? 2.25 : 5, 0, FULL)
+  context.fill()
+  if (copy === 0 && !isChosen) return
+  context.strokeStyle = isChosen ? colours.text : own
+  context.lineWidth = isChosen ? 2.5 : 1
+  context.beginPath()
+  context.arc(x, y, 8, 0, FULL)
+  context.stroke()
+}
+
+function drawNode(context: Context, scene: PlaceScene, spot: NodeSpot): void {
+  const { picture, cursor, colours, font, selection } = scene
+  const { x, y, radius, place } = spot
+  const lane = picture.lanes[place]
+  if (lane === undefined) return
+  const condition = conditionAt(lane, cursor)
+  const own = ownColour(colours, place)
+  const down = isDown(condition)
+  const leads = condition.role?.leads === true && !down
+  context.fillStyle = leads ? own : colours.surface
+  context.strokeStyle = down ? colours.edge : own
+  context.lineWidth = leads ? 2 : 2.5
+  context.setLineDash(down ? [3, 4] : condition.role?.leader === null && !leads ? [6, 4] : [])
+  context.beginPath()
+  context.arc(x, y, radius, 0, FULL)
+  context.fill()
+  context.stroke()
+  context.setLineDash([])
+  if (selection?.type === 'node' && selection.node === spot.node) {
+    context.strokeStyle = colours.accent
+    context.lineWidth = 2
+    context.strokeRect(x - radius - 16, y - radius - 16, 2 * radius + 32, 2 * radius + 32)
+  }
+  drawStatus(context, scene, spot, { down, leads, isStalled: condition.stall !== null })
+  drawArcs(context, scene, spot)
+  context.font = `${radius < 14 ? 10 : 11.5}px ${font}`
+  if (radius >= 11) {
+    const isWarned = condition.stall !== null || down
+    tag(
+      context,
+      wordOf(condition),
+      x,
+      y + radius + 22,
+      isWarned ? colours.warn : colours.quiet,
+      colours.surface,
+    )
+  }
+}
+
+function drawStatus(
+  context: Context,
+  { colours, font }: PlaceScene,
+  { x, y, radius, node }: NodeSpot,
+  {
+    down,
+    leads,
+    isStalled,
+  }: { readonly down: boolean; readonly leads: boolean; readonly isStalled: boolean },
+): void {
+  if (down) drawCross(context, x, y, radius * 0.72, colours.edge, 1.5)
+  context.font = `680 ${Math.max(10, radius * 0.72)}px ${font}`
+  context.fillStyle = leads ? colours['on-accent'] : down ? colours.quiet : colours.text
+  const text = String(node)
+  if (down) tag(context, text, x, y + 0.5, colours.quiet, colours.surface)
+  else context.fillText(text, x, y + 0.5)
+  const badge = { x: x + radius * 0.78, y: y - radius * 0.78 }
+  if (isStalled) {
+    context.fillStyle = colours.warn
+    context.beginPath()
+    context.arc(badge.x, badge.y, 8, 0, FULL)
+    context.fill()
+    context.fillStyle = colours.surface
+    context.fillRect(badge.x - 3.4, badge.y - 3.6, 2.4, 7.2)
+    context.fillRect(badge.x + 1, badge.y - 3.6, 2.4, 7.2)
+  } else if (leads) {
+    starPath(context, badge.x, badge.y, 8)
+    context.fillStyle = colours.surface
+    context.strokeStyle = colours.surface
+    context.lineWidth = 3
+    context.stroke()
+    context.fillStyle = colours.text
+    context.fill()
+  }
+}
+
+/** Outer arcs are timers. The two inner ones are the lease: solid in true time, outlined as the holder believes. */
+function drawArcs(context: Context, { picture, cursor, colours }: PlaceScene, spot: NodeSpot): void {
+  const { x, y, radius, place } = spot
+  const lane = picture.lanes[place]
+  if (lane === undefined) return
+  const arc = (reach: number, share: number, colour: string, width: number): void => {
+    if (share <= 0) return
+    context.strokeStyle = colour
+    context.lineWidth = width
+    context.beginPath()
+    context.arc(x, y, reach, NOON, NOON + FULL * Math.min(1, share))
+    context.stroke()
+  }
+  const { lease } = conditionAt(lane, cursor)
+  if (lease !== null) {
+    const length = Math.max(lease.until, lease.believed) - lease.from
+    const truly = (lease.until - cursor.at) / length
+    const believed = (lease.believed - cursor.at) / length
+    arc(radius + 6, truly, ownColour(colours, place), 4)
+    arc(radius + 10.5, believed, believed > truly + 1e-9 ? colours.bad : colours.text, 1.5)
+  }
+  timersAt(lane, cursor.at)
+    .slice(0, 2)
+    .forEach(({ from, due }, order) => {
+      const share = (due - cursor.at) / Math.max(1, due - from)
+      arc(radius + 14 + 3 * order, share, colours.quiet, 1.25)
+    })
+}
