@@ -40,6 +40,16 @@ describe('connected are two', () => {
     ])
   })
 
+  it('unless a message between them was dropped or delayed', () => {
+    const untimely = [{ from: 2, to: 0, delay: null }]
+    const { connected, stable, reach } = connectivity(network(), NODES, ALL, [], TIMELY, 0, untimely)
+    expect(connected).toHaveLength(5)
+    expect(connected).not.toContainEqual(['a', 'c'])
+    expect(stable).toEqual([])
+    expect(reach.timely).not.toContainEqual(['c', 'a'])
+    expect(reach.timely).toContainEqual(['a', 'c'])
+  })
+
   it('that run: full means all of those', () => {
     expect(look(network(), [0, 2, 3])).toEqual({ connected: 'full', stable: [['a', 'c', 'd']] })
     expect(look(network(), [2])).toEqual({ connected: 'full', stable: [['c']] })
