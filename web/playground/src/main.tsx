@@ -8,6 +8,7 @@ import { createStore, type Host, type Store } from './model/store.ts'
 import { startColours } from './view/colours.ts'
 import { Page } from './view/page.tsx'
 import { startView } from './view/state.ts'
+import { WELCOME, WELCOME_AT } from './welcome.ts'
 
 const host: Host = {
   address: () => location.href.replace(/#.*$/, ''),
@@ -44,8 +45,12 @@ if (root !== null) {
   ;(globalThis as { playground?: Store }).playground = store
   root.replaceChildren()
   render(<Page />, root)
-  const open = (): void =>
-    void (location.hash.length > 1 ? store.openFragment(location.hash) : store.openProtocol('local-leader'))
-  addEventListener('hashchange', open)
-  open()
+  const open = async (): Promise<void> => {
+    if (location.hash.length > 1) return store.openFragment(location.hash)
+    await store.open(WELCOME, { name: 'a suspended leader' })
+    store.seek(WELCOME_AT)
+    store.select({ type: 'node', node: 1 })
+  }
+  addEventListener('hashchange', () => void store.openFragment(location.hash))
+  void open()
 }

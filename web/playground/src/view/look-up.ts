@@ -66,14 +66,6 @@ const MOST_TIMERS = 200
 export const placeOf = (picture: Picture, node: NodeId): number =>
   picture.nodes.findIndex((each) => String(each) === String(node))
 
-/** Nodes that tell their applications that they lead, in the order of the picture. */
-export function leadersAfter(picture: Picture, moment: number): readonly RoleSpan[] {
-  return picture.lanes.flatMap((lane) => {
-    const span = roleAfter(lane, moment)
-    return span?.leads === true ? [span] : []
-  })
-}
-
 /** Finds the messages of a span of time without looking at all of them. */
 export class FlightIndex {
   readonly #flights: readonly Flight[]

@@ -2,7 +2,7 @@
 import type { NodeId } from '../../../../src/core/index.ts'
 import type { Lane, LeaseSpan, Picture, RoleSpan } from '../engine/picture.ts'
 import type { Cursor } from '../model/store.ts'
-import { leadersAfter, leaseAt, roleAfter, stallAt } from './look-up.ts'
+import { leaseAt, roleAfter, stallAt } from './look-up.ts'
 import type { MarkName } from './mark.tsx'
 
 export type Condition = {
@@ -30,7 +30,7 @@ export function wordOf(condition: Condition): string {
   const { role, stall } = condition
   if (role === null) return 'not started'
   if (role.role === 'crashed' || role.role === 'dead') return role.role
-  if (stall !== null) return role.leads ? `${stall.kind}, leads` : stall.kind
+  if (stall !== null) return stall.kind
   if (role.leads) return 'leads'
   if (role.role === 'follower') return role.leader === null ? 'no leader' : `follows ${role.leader}`
   return role.role
@@ -54,7 +54,7 @@ export const listIds = (ids: readonly NodeId[]): string =>
   ids.length < 2 ? ids.join('') : `${ids.slice(0, -1).join(', ')} and ${ids.at(-1)}`
 
 export type Headline = {
-  readonly level: 'healthy' | 'degraded' | 'no-leader' | 'alarm' | 'connecting'
+  readonly level: 'healthy' | 'degraded' | 'at-risk' | 'no-leader' | 'alarm'
   readonly word: string
   readonly rest: string
 }
@@ -65,29 +65,42 @@ export function headlineAt(picture: Picture, cursor: Cursor): Headline {
     ({ verdict, at, moment }) =>
       verdict === 'violated' && (moment === null ? (at ?? 0) <= cursor.at : moment <= cursor.moment),
   )
-  const leaders = picture.lanes.filter((lane) => roleAfter(lane, cursor.moment)?.leads === true)
   if (violated !== undefined)
     return { level: 'alarm', word: `Violated: ${violated.name}`, rest: violated.why }
+  const all = picture.lanes.filter((lane) => roleAfter(lane, cursor.moment)?.leads === true)
+  const deluded = all.filter((lane) => (leaseAt(lane, cursor.at)?.until ?? cursor.at + 1) <= cursor.at)
+  const leaders = all.filter((lane) => !deluded.includes(lane))
+  if (deluded.length > 0) return delusion(leaders, deluded)
   const [only] = leaders
   if (only === undefined)
     return { level: 'no-leader', word: 'No leader', rest: withoutLeader(picture, cursor) }
-  const span = leadersAfter(picture, cursor.moment)[0]
   if (leaders.length > 1)
     return {
       level: 'degraded',
       word: `Nodes ${listIds(leaders.map(({ node }) => node))} lead`,
       rest: 'each for the nodes that follow it',
     }
-  const followers = picture.lanes.filter((lane) => {
+  const { length } = picture.lanes.filter((lane) => {
     const role = roleAfter(lane, cursor.moment)
     return lane.node !== only.node && role?.leader === only.node && role.role !== 'crashed'
-  }).length
-  const token = span?.token === null || span === undefined ? '' : ` with token ${span.token}`
+  })
+  const token = roleAfter(only, cursor.moment)?.token ?? null
+  const follow = `${length} of ${picture.nodes.length - 1} other nodes follow it`
   return {
-    level: followers === picture.nodes.length - 1 ? 'healthy' : 'degraded',
+    level: length === picture.nodes.length - 1 ? 'healthy' : 'degraded',
     word: `Node ${only.node} leads`,
-    rest: `${token.trim()}${token === '' ? '' : '; '}${followers} of ${picture.nodes.length - 1} other nodes follow it`,
+    rest: token === null ? follow : `with token ${token}; ${follow}`,
   }
+}
+
+/** A node whose lease has ended, but which does not know it. */
+function delusion(leaders: readonly Lane[], deluded: readonly Lane[]): Headline {
+  const wrong = listIds(deluded.map(({ node }) => node))
+  const believes = deluded.length === 1 ? 'believes that it still leads' : 'believe that they still lead'
+  const rest = `node ${wrong} ${believes}, but the lease has ended`
+  return leaders.length === 0
+    ? { level: 'at-risk', word: 'No leader', rest }
+    : { level: 'at-risk', word: `Node ${listIds(leaders.map(({ node }) => node))} leads`, rest }
 }
 
 function withoutLeader(picture: Picture, cursor: Cursor): string {

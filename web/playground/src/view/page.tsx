@@ -68,7 +68,7 @@ export function Page() {
               <section class="card place-card" aria-labelledby="place-title">
                 <header class="card-head">
                   <h2 id="place-title">Place</h2>
-                  <p class="hint">drag around nodes to partition, from node to node for a link</p>
+                  <p class="hint">drag around nodes, or from node to node</p>
                 </header>
                 <PlacePicture picture={shown} />
                 <ActionBar picture={shown} />
@@ -97,18 +97,23 @@ function TimeCard() {
   const shown = picture.value
   const compared = comparison.value
   if (shown === null) return null
+  const hasLeases = shown.lanes.some(({ leases }) => leases.length > 0)
   const other = compared === null ? null : compared.picture
   return (
     <section class="card time-card" aria-labelledby="time-title">
       <header class="card-head">
         <h2 id="time-title">Time</h2>
         <p class="legend" aria-hidden="true">
-          <span>
-            <i class="key-true" /> lease in true time
-          </span>
-          <span>
-            <i class="key-believed" /> as its holder believes
-          </span>
+          {hasLeases ? (
+            <>
+              <span>
+                <i class="key-true" /> lease in true time
+              </span>
+              <span>
+                <i class="key-believed" /> as its holder believes
+              </span>
+            </>
+          ) : null}
           <span>
             <i class="key-stall" /> paused or suspended
           </span>

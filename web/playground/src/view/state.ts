@@ -4,7 +4,7 @@
  */
 import { computed, effect, signal } from '@preact/signals'
 import type { NodeId } from '../../../../src/core/index.ts'
-import type { Flight } from '../engine/picture.ts'
+import type { Flight, Picture } from '../engine/picture.ts'
 import { INITIAL_STATE, type Intervention, type State, type Store } from '../model/store.ts'
 import { FlightIndex } from './look-up.ts'
 import { pan, type TimeRange, turnPage, zoom } from './time/scale.ts'
@@ -95,8 +95,14 @@ export function panBy(micros: number): void {
   if (shown !== null) range.value = pan(range.value, micros, shown.endsAt)
 }
 
-/** A first view of a run: all of it if it is short, else the start. */
+/** A first view of a run: some leases long, or all of it if it is short. */
+const FIRST_LEASES = 9
 const FIRST_SPAN = 2_500_000
+
+function firstSpan({ lanes }: Picture): number {
+  const [lease] = lanes.flatMap(({ leases }) => leases.slice(0, 1))
+  return lease === undefined ? FIRST_SPAN : (lease.until - lease.from) * FIRST_LEASES
+}
 
 export function showAll(): void {
   const shown = picture.value
@@ -111,7 +117,7 @@ function followRun(): void {
     const key = `${shown.protocol} ${shown.nodes.length} ${shown.endsAt}`
     if (key === drawn) return
     drawn = key
-    range.value = pan({ from: 0, to: Math.min(shown.endsAt * 1.04, FIRST_SPAN) }, 0, shown.endsAt)
+    range.value = pan({ from: 0, to: Math.min(shown.endsAt * 1.04, firstSpan(shown)) }, 0, shown.endsAt)
   })
   effect(() => {
     const shown = picture.value

@@ -20,7 +20,7 @@ export function ActionBar({ picture }: { readonly picture: Picture }) {
   const chosen = selection.value
   const deeds = deedsNow(picture)
   const open = deeds.find(({ id }) => id === asked.value)
-  const command = picture.commands.find(({ name }) => `command ${name}` === asked.value)
+  const command = picture.commands.find((_, order) => `command ${order}` === asked.value)
   return (
     <div class="action-bar" role="group" aria-label="Actions">
       <div class="action-row">
@@ -59,25 +59,34 @@ function titleOf(chosen: Selection | null, picture: Picture): string {
   return flight === undefined ? 'Message' : `${flight.kind} ${flight.from} → ${flight.to}`
 }
 
+/** A command may have several forms, with other fields. */
+const commandTitle = ({ name, title, fields }: CommandForm): string =>
+  `${name}${fields.length === 0 ? '' : ` (${fields.map((field) => field.name).join(', ')})`}: ${title}`
+
 function NodeExtras({ picture, node }: { readonly picture: Picture; readonly node: NodeId }) {
   return (
     <>
-      {picture.commands.map((form) => (
-        <button
-          type="button"
-          key={form.name}
-          class="deed command"
-          title={form.title}
-          aria-expanded={form.fields.length === 0 ? undefined : asked.value === `command ${form.name}`}
-          onClick={() => {
-            if (form.fields.length === 0) act({ command: { do: form.name, node } })
-            else asked.value = `command ${form.name}`
-          }}
-        >
-          {form.name}
-          {form.fields.length === 0 ? '' : ' …'}
-        </button>
-      ))}
+      {picture.commands.length === 0 ? null : (
+        <label class="link-to">
+          Command
+          <select
+            value="none"
+            onChange={(event) => {
+              const form = picture.commands[Number(event.currentTarget.value)]
+              if (form === undefined) return
+              if (form.fields.length === 0) act({ command: { do: form.name, node } })
+              else asked.value = `command ${event.currentTarget.value}`
+            }}
+          >
+            <option value="none">…</option>
+            {picture.commands.map((form, order) => (
+              <option key={commandTitle(form)} value={order}>
+                {commandTitle(form)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
       <label class="link-to">
         Link to
         <select

@@ -2,7 +2,7 @@
 import { useRef } from 'preact/hooks'
 import { nextTheme, theme } from '../../../../src/data/theme.ts'
 import { PROTOCOLS } from '../../model/protocols.ts'
-import { type DialogName, dialog, isRunning, lesson, ownModule, picture, store } from '../state.ts'
+import { type DialogName, dialog, isRunning, lesson, ownModule, picture, scenario, store } from '../state.ts'
 
 const THEME_WORDS = { auto: 'Auto', light: 'Light', dark: 'Dark' }
 
@@ -54,28 +54,31 @@ function Logo() {
 
 function ProtocolSelect() {
   const name = picture.value?.protocol ?? ''
-  const isKnown = PROTOCOLS.some((each) => each.name === name)
-  const options = (isPrinted: boolean) =>
+  const options = JSON.stringify(scenario.value['options'] ?? {})
+  const same = PROTOCOLS.filter((each) => each.scenario['protocol'] === name)
+  const card = same.find((each) => JSON.stringify(each.scenario['options'] ?? {}) === options) ?? same[0]
+  const isKnown = card !== undefined && ownModule.value === null
+  const group = (isPrinted: boolean) =>
     PROTOCOLS.filter((each) => each.isPrinted === isPrinted).map((each) => (
       <option key={each.name} value={each.name} title={each.summary}>
-        {each.name}: {each.title}
+        {each.title} ({each.name})
       </option>
     ))
   return (
     <label class="protocol">
       <span class="only-read">Protocol</span>
       <select
-        value={isKnown && ownModule.value === null ? name : ''}
+        value={isKnown ? card.name : ''}
         onChange={(event) => void store().openProtocol(event.currentTarget.value)}
       >
-        {isKnown && ownModule.value === null ? null : (
+        {isKnown ? null : (
           <option value="">
             {name}
             {ownModule.value === null ? '' : ` (${ownModule.value.name})`}
           </option>
         )}
-        <optgroup label="Protocols">{options(false)}</optgroup>
-        <optgroup label="As printed, with their mistakes">{options(true)}</optgroup>
+        <optgroup label="Protocols">{group(false)}</optgroup>
+        <optgroup label="As printed, with their mistakes">{group(true)}</optgroup>
       </select>
     </label>
   )

@@ -167,12 +167,14 @@ const isSimple = (value: unknown): boolean =>
   (Array.isArray(value) && value.every((each) => each === null || typeof each !== 'object')) ||
   Object.keys(value).length === 0
 
-const textOf = (value: unknown): string =>
-  Array.isArray(value)
-    ? `[${value.map(textOf).join(', ')}]`
-    : typeof value === 'string'
-      ? value
-      : JSON.stringify(value)
+/** A longer list is shown by its first entries. */
+const MOST_ENTRIES = 10
+
+function textOf(value: unknown): string {
+  if (!Array.isArray(value)) return typeof value === 'string' ? value : JSON.stringify(value)
+  const more = value.length > MOST_ENTRIES ? `, … ${value.length - MOST_ENTRIES} more` : ''
+  return `[${value.slice(0, MOST_ENTRIES).map(textOf).join(', ')}${more}]`
+}
 
 function Fields({ value, path, changed }: FieldsProps) {
   if (isSimple(value)) return <code>{textOf(value)}</code>

@@ -41,6 +41,7 @@ export function drawPlace(context: Context, scene: PlaceScene): void {
 }
 
 function drawBlocks(context: Context, { spots, colours, font }: PlaceScene, network: NetworkState): void {
+  const middle = spots.reduce((sum, { x }) => sum + x, 0) / Math.max(1, spots.length)
   network.blocks.forEach((block, place) => {
     const inside = spots.filter(({ node }) => block.includes(node))
     const [first] = inside
@@ -61,10 +62,11 @@ function drawBlocks(context: Context, { spots, colours, font }: PlaceScene, netw
     context.lineWidth = 2 * first.radius + 52
     context.stroke()
     context.restore()
-    const top = inside.reduce((a, b) => (b.y < a.y ? b : a))
-    context.fillStyle = tint
+    const far = inside.reduce((a, b) => (Math.abs(b.x - middle) > Math.abs(a.x - middle) ? b : a))
+    const away = far.x < middle ? -1 : 1
     context.font = `650 11px ${font}`
-    context.fillText(`side ${'ABCDEFGH'[place] ?? place + 1}`, top.x, Math.max(9, top.y - top.radius - 30))
+    const name = `side ${'ABCDEFGH'[place] ?? place + 1}`
+    tag(context, name, far.x + away * 8, far.y - far.radius - 22, tint, colours.surface)
   })
 }
 
@@ -186,6 +188,15 @@ function drawNode(context: Context, scene: PlaceScene, spot: NodeSpot): void {
   const own = ownColour(colours, place)
   const down = isDown(condition)
   const leads = condition.role?.leads === true && !down
+  if (selection?.type === 'node' && selection.node === spot.node) {
+    context.fillStyle = colours['accent-pale']
+    context.strokeStyle = colours.accent
+    context.lineWidth = 1.5
+    context.beginPath()
+    context.arc(x, y, radius + 20, 0, FULL)
+    context.fill()
+    context.stroke()
+  }
   context.fillStyle = leads ? own : colours.surface
   context.strokeStyle = down ? colours.edge : own
   context.lineWidth = leads ? 2 : 2.5
@@ -195,11 +206,6 @@ function drawNode(context: Context, scene: PlaceScene, spot: NodeSpot): void {
   context.fill()
   context.stroke()
   context.setLineDash([])
-  if (selection?.type === 'node' && selection.node === spot.node) {
-    context.strokeStyle = colours.accent
-    context.lineWidth = 2
-    context.strokeRect(x - radius - 16, y - radius - 16, 2 * radius + 32, 2 * radius + 32)
-  }
   drawStatus(context, scene, spot, { down, leads, isStalled: condition.stall !== null })
   drawArcs(context, scene, spot)
   context.font = `${radius < 14 ? 10 : 11.5}px ${font}`
@@ -209,7 +215,7 @@ function drawNode(context: Context, scene: PlaceScene, spot: NodeSpot): void {
       context,
       wordOf(condition),
       x,
-      y + radius + 22,
+      y + radius + 27,
       isWarned ? colours.warn : colours.quiet,
       colours.surface,
     )
@@ -252,7 +258,7 @@ function drawStatus(
   }
 }
 
-/** Outer arcs are timers. The two inner ones are the lease: solid in true time, outlined as the holder believes. */
+/** The outer arc is the next timer. The two inner ones are the lease: solid in true time, thin as the holder believes. */
 function drawArcs(context: Context, { picture, cursor, colours }: PlaceScene, spot: NodeSpot): void {
   const { x, y, radius, place } = spot
   const lane = picture.lanes[place]
@@ -273,10 +279,8 @@ function drawArcs(context: Context, { picture, cursor, colours }: PlaceScene, sp
     arc(radius + 6, truly, ownColour(colours, place), 4)
     arc(radius + 10.5, believed, believed > truly + 1e-9 ? colours.bad : colours.text, 1.5)
   }
-  timersAt(lane, cursor.at)
-    .slice(0, 2)
-    .forEach(({ from, due }, order) => {
-      const share = (due - cursor.at) / Math.max(1, due - from)
-      arc(radius + 14 + 3 * order, share, colours.quiet, 1.25)
-    })
+  const [timer] = timersAt(lane, cursor.at)
+  if (timer === undefined) return
+  arc(radius + 15, 1, colours.line, 1.5)
+  arc(radius + 15, (timer.due - cursor.at) / Math.max(1, timer.due - timer.from), colours.quiet, 1.5)
 }

@@ -6,7 +6,7 @@ import type { Flight, Picture } from '../../engine/picture.ts'
 export type Point = { readonly x: number; readonly y: number }
 export type NodeSpot = Point & { readonly node: NodeId; readonly place: number; readonly radius: number }
 
-const ROOM = 62
+const ROOM = 54
 
 export function nodeSpots(picture: Picture, { width, height }: Size): readonly NodeSpot[] {
   const count = picture.nodes.length

@@ -21,6 +21,8 @@ export type BaseScene = {
 type Context = CanvasRenderingContext2D
 
 const MARK_PX = 96
+/** A difference of the two scales that can be seen. */
+const LEAST_LEAN = 1.5
 export function drawBase(context: Context, scene: BaseScene): void {
   context.font = `11px ${scene.font}`
   context.textBaseline = 'middle'
@@ -90,34 +92,47 @@ function drawStalls(context: Context, { scale, colours, font }: BaseScene, box: 
     context.strokeStyle = colours.warn
     context.lineWidth = 1
     context.strokeRect(x1 + 0.5, top + 0.5, Math.max(0, x2 - x1 - 1), height - 1)
-    if (x2 - x1 < 64 || box.height < 34) continue
+    if (x2 - x1 < 70 || box.height < 34) continue
     context.font = `600 11px ${font}`
-    label(context, kind, x1 + 7, top + 10, colours.warn, colours.surface)
+    label(context, kind, x2 - 6 - context.measureText(kind).width, top + 9, colours.warn, colours.surface)
     context.font = `11px ${font}`
   }
 }
 
 /** True time above, the node's own clock below: where they differ, the lines between them lean. */
-function drawClock(context: Context, { scale, colours, font }: BaseScene, { lane, clockTop }: LaneBox): void {
-  if (clockTop === null || lane.clock.length === 0) return
+function drawClock(
+  context: Context,
+  { scale, colours, font, picture }: BaseScene,
+  { lane, clockTop }: LaneBox,
+): void {
+  if (clockTop === null || lane.clock.length === 0 || picture.isUntimed) return
   const step = stepFor(scale, MARK_PX) / 2
-  const bottom = clockTop + 10
+  const marks = ownMarks(lane, scale, step).map(({ own, at }) => ({
+    own,
+    x: xOf(scale, at),
+    trueX: xOf(scale, own),
+  }))
+  if (marks.every(({ x, trueX }) => Math.abs(x - trueX) <= LEAST_LEAN)) return
+  const bottom = clockTop + 13
+  const right = scale.left + scale.width
+  context.lineWidth = 1
+  context.strokeStyle = colours.edge
+  line(context, scale.left, clockTop, right, clockTop)
+  line(context, scale.left, bottom, right, bottom)
   context.font = `10px ${font}`
+  context.textAlign = 'center'
   let lastLabel = Number.NEGATIVE_INFINITY
-  for (const { own, at } of ownMarks(lane, scale, step)) {
-    const x = xOf(scale, at)
-    const trueX = xOf(scale, own)
-    const isOff = Math.abs(x - trueX) > 1.5
+  for (const { own, x, trueX } of marks) {
+    const isOff = Math.abs(x - trueX) > LEAST_LEAN
     context.strokeStyle = isOff ? colours.warn : colours.edge
     context.lineWidth = isOff ? 1.25 : 1
-    if (Math.abs(x - trueX) < scale.width / 3) line(context, trueX, clockTop, x, bottom)
+    line(context, Math.max(scale.left, trueX), clockTop, x, bottom)
     if (!isOff || x - lastLabel < 58 || own % (2 * step) !== 0) continue
     lastLabel = x
     context.fillStyle = colours.warn
-    context.textAlign = 'center'
-    context.fillText(formatInstant(own, step), x, bottom + 6)
-    context.textAlign = 'left'
+    context.fillText(formatInstant(own, step), x, bottom + 6.5)
   }
+  context.textAlign = 'left'
   context.font = `11px ${font}`
 }
 
@@ -154,18 +169,19 @@ function drawLeaseBar(
   rounded(context, x1, top, Math.max(1, xBelieved - x1), height, 3)
   context.stroke()
   if (height < 12) return
+  const hasText = bar.token !== null && xUntil - x1 >= 70
   context.strokeStyle = colours.surface
   context.lineWidth = 1
   let last = Number.NEGATIVE_INFINITY
   for (const at of bar.renewals) {
     const x = Math.round(xOf(scale, at)) + 0.5
-    if (x - last < 5 || x > xUntil) continue
+    if (x - last < 5 || x > xUntil || (hasText && x < x1 + 62)) continue
     last = x
     context.globalAlpha = 0.55
     line(context, x, top + inset, x, top + height - inset)
     context.globalAlpha = 1
   }
-  if (bar.token === null || xUntil - x1 < 70) return
+  if (!hasText) return
   context.font = `600 11px ${font}`
   context.fillStyle = colours['on-accent']
   context.fillText(`token ${bar.token}`, x1 + 7, top + height / 2 + 0.5)
@@ -173,11 +189,13 @@ function drawLeaseBar(
 }
 
 /** What was done to the world, and where a specification is violated. */
-function drawEvents(context: Context, { picture, scale, colours, height, font }: BaseScene): void {
+function drawEvents(context: Context, scene: BaseScene): void {
+  const { picture, scale, colours } = scene
   const y = RULER_HEIGHT - 14
-  let free = Number.NEGATIVE_INFINITY
-  for (const { kind, at, text } of picture.moments) {
-    if (kind !== 'world' || at < scale.from || at > scale.to) continue
+  const events = picture.moments.filter(
+    ({ kind, at }) => kind === 'world' && at >= scale.from && at <= scale.to,
+  )
+  events.forEach(({ at, text }, place) => {
     const x = xOf(scale, at)
     context.fillStyle = colours.text
     context.beginPath()
@@ -186,27 +204,42 @@ function drawEvents(context: Context, { picture, scale, colours, height, font }:
     context.lineTo(x, y + 5)
     context.lineTo(x - 5, y)
     context.fill()
-    if (x < free) continue
-    const width = context.measureText(text).width
-    label(context, text, x + 9, y + 0.5, colours.text, colours.surface)
-    free = x + width + 24
-  }
-  for (const { verdict, at, name } of picture.verdicts) {
-    if (verdict !== 'violated' || at === null || at < scale.from || at > scale.to) continue
-    const x = xOf(scale, at)
-    context.strokeStyle = colours.bad
-    context.lineWidth = 1.5
-    context.setLineDash([4, 3])
-    line(context, x, 4, x, height)
-    context.setLineDash([])
-    context.font = `600 11px ${font}`
-    const width = context.measureText(`${name} violated`).width + 12
-    const left = Math.min(x, scale.left + scale.width - width)
-    context.fillStyle = colours.bad
-    rounded(context, left, 2, width, 17, 3)
-    context.fill()
-    context.fillStyle = colours['on-accent']
-    context.fillText(`${name} violated`, left + 6, 11)
-    context.font = `11px ${font}`
-  }
+    const next = events[place + 1]
+    const room = (next === undefined ? scale.left + scale.width : xOf(scale, next.at)) - x - 20
+    const fitting = fitText(context, text, room)
+    if (fitting !== '') label(context, fitting, x + 9, y + 0.5, colours.text, colours.surface)
+  })
+  for (const { verdict, at, name } of picture.verdicts)
+    if (verdict === 'violated' && at !== null && at >= scale.from && at <= scale.to)
+      drawViolation(context, scene, xOf(scale, at), `${name} violated`)
+}
+
+/** As much of a text as there is room for; nothing if that says too little. */
+function fitText(context: Context, text: string, room: number): string {
+  const { width } = context.measureText(text)
+  if (width <= room) return text
+  const length = Math.floor((text.length * (room - 10)) / width)
+  return length < 6 ? '' : `${text.slice(0, length).trimEnd()} …`
+}
+
+function drawViolation(
+  context: Context,
+  { scale, colours, height, font }: BaseScene,
+  x: number,
+  text: string,
+): void {
+  context.strokeStyle = colours.bad
+  context.lineWidth = 1.5
+  context.setLineDash([4, 3])
+  line(context, x, 4, x, height)
+  context.setLineDash([])
+  context.font = `600 11px ${font}`
+  const width = context.measureText(text).width + 12
+  const left = Math.min(x, scale.left + scale.width - width)
+  context.fillStyle = colours.bad
+  rounded(context, left, 2, width, 17, 3)
+  context.fill()
+  context.fillStyle = colours['on-accent']
+  context.fillText(text, left + 6, 11)
+  context.font = `11px ${font}`
 }

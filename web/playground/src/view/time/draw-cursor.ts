@@ -6,7 +6,7 @@ import { leaseAt } from '../look-up.ts'
 import { drawHatch, rounded } from '../shapes.ts'
 import type { BaseScene } from './draw-base.ts'
 import { drawHead, flightEnds } from './draw-flights.ts'
-import type { LaneBox } from './lanes.ts'
+import { type LaneBox, RULER_HEIGHT } from './lanes.ts'
 import { formatInstant, stepFor, xOf } from './scale.ts'
 
 type Context = CanvasRenderingContext2D
@@ -22,7 +22,7 @@ export function drawCursor(context: Context, scene: CursorScene): void {
   const x = Math.min(Math.max(xOf(scale, cursor.at), scale.left), scale.left + scale.width)
   context.globalAlpha = 0.66
   context.fillStyle = colours.surface
-  context.fillRect(x, 22, scale.left + scale.width - x, height - 22)
+  context.fillRect(x, RULER_HEIGHT, scale.left + scale.width - x, height - RULER_HEIGHT)
   context.globalAlpha = 1
   context.font = `11px ${font}`
   for (const box of scene.boxes) drawLeaseNow(context, scene, box)
@@ -42,6 +42,8 @@ function drawTime(context: Context, { scale, cursor, colours, font }: CursorScen
   context.font = `600 11px ${font}`
   const width = context.measureText(text).width + 14
   const left = Math.min(Math.max(x - width / 2, scale.left), scale.left + scale.width - width)
+  context.fillStyle = colours.surface
+  context.fillRect(left - 4, 1, width + 8, 20)
   context.fillStyle = colours.accent
   rounded(context, left, 2, width, 18, 4)
   context.fill()

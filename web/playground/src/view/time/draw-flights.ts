@@ -8,14 +8,16 @@ import { xOf } from './scale.ts'
 
 type Context = CanvasRenderingContext2D
 
-/** More messages than this have no labels, and more than that no arrow heads. */
-const MOST_LABELS = 36
+/** Of more messages than this the rest have no names, and all no arrow heads. */
+const MOST_LABELS = 400
+/** A name stands this far along its line. */
+const LABEL_SHARE = 0.62
 const MOST_HEADS = 400
 /** A line shorter than this says nothing about its slope. */
 const STUB_PX = 22
 
 export function drawFlights(context: Context, scene: BaseScene): void {
-  const { scale, flights, showsRoutine, colours } = scene
+  const { scale, flights, showsRoutine } = scene
   const shown = flights.between(scale.from, scale.to).filter(({ isRoutine }) => showsRoutine || !isRoutine)
   const events = shown.filter(({ isRoutine }) => !isRoutine)
   for (const flight of shown) {
@@ -23,19 +25,24 @@ export function drawFlights(context: Context, scene: BaseScene): void {
     drawFlight(context, scene, flight, { hasHead: events.length <= MOST_HEADS && !flight.isRoutine })
   }
   context.globalAlpha = 1
-  if (events.length > MOST_LABELS) return
-  for (const flight of events) {
+  drawLabels(context, scene, events)
+}
+
+/** Names of messages, where there is room for them. */
+function drawLabels(context: Context, scene: BaseScene, events: readonly Flight[]): void {
+  const taken: { readonly x: number; readonly y: number; readonly width: number }[] = []
+  for (const flight of events.slice(0, MOST_LABELS)) {
     const ends = flightEnds(scene, flight)
     if (ends === null || ends.length < 40) continue
-    const share = 0.36
-    label(
-      context,
-      flight.kind,
-      ends.x1 + (ends.x2 - ends.x1) * share + 4,
-      ends.y1 + (ends.y2 - ends.y1) * share,
-      colours.text,
-      colours.surface,
+    const x = ends.x1 + (ends.x2 - ends.x1) * LABEL_SHARE + 5
+    const y = ends.y1 + (ends.y2 - ends.y1) * LABEL_SHARE
+    const { width } = context.measureText(flight.kind)
+    if (
+      taken.some((each) => Math.abs(each.y - y) < 13 && x < each.x + each.width + 6 && each.x < x + width + 6)
     )
+      continue
+    taken.push({ x, y, width })
+    label(context, flight.kind, x, y, scene.colours.text, scene.colours.surface)
   }
 }
 

@@ -18,33 +18,36 @@ export type LaneBox = {
 
 /** The height of the scale above the lanes, and of the row of events in it. */
 export const RULER_HEIGHT = 42
-const MOST_LANE = 132
-const CLOCK_ROW = 20
-const ROOMY = 62
+const MOST_LANE = 190
+const CLOCK_ROW = 26
+const ROOMY = 56
+/** A lane with leases is this much higher than one without. */
+const LEASE_WEIGHT = 1.7
 
 export function laneBoxes(picture: Picture, height: number): readonly LaneBox[] {
-  const count = Math.max(1, picture.lanes.length)
-  const laneHeight = Math.min(MOST_LANE, (height - RULER_HEIGHT - 4) / count)
-  return picture.lanes.map((lane, place) => boxOf(lane, place, laneHeight))
+  const weights = picture.lanes.map(({ leases }) => (leases.length > 0 ? LEASE_WEIGHT : 1))
+  const total = Math.max(
+    1,
+    weights.reduce((sum, each) => sum + each, 0),
+  )
+  const unit = Math.min(MOST_LANE / LEASE_WEIGHT, (height - RULER_HEIGHT - 4) / total)
+  let top = RULER_HEIGHT
+  return picture.lanes.map((lane, place) => {
+    const box = boxOf(lane, place, top, unit * (weights[place] ?? 1))
+    top += box.height
+    return box
+  })
 }
 
-function boxOf(lane: Lane, place: number, height: number): LaneBox {
-  const top = RULER_HEIGHT + place * height
+function boxOf(lane: Lane, place: number, top: number, height: number): LaneBox {
   const isRoomy = height >= ROOMY
   const clock = isRoomy ? CLOCK_ROW : 0
-  const leaseHeight = Math.max(5, Math.min(24, (height - clock) * 0.3))
-  const y = top + Math.max(6, (height - clock - leaseHeight) * 0.42)
-  const leaseTop = y + Math.max(4, Math.min(12, height * 0.1))
-  return {
-    lane,
-    place,
-    top,
-    height,
-    y,
-    leaseTop,
-    leaseHeight,
-    clockTop: isRoomy ? top + height - CLOCK_ROW - 2 : null,
-  }
+  const hasLeases = lane.leases.length > 0
+  const leaseHeight = Math.max(5, Math.min(38, (height - clock) * 0.36))
+  const y = top + (hasLeases ? Math.max(6, (height - clock - leaseHeight) * 0.4) : (height - clock) / 2)
+  const leaseTop = y + Math.max(4, Math.min(11, height * 0.1))
+  const clockTop = isRoomy ? top + height - CLOCK_ROW - 1 : null
+  return { lane, place, top, height, y, leaseTop, leaseHeight, clockTop }
 }
 
 export function boxOfNode(boxes: readonly LaneBox[], node: NodeId): LaneBox | undefined {

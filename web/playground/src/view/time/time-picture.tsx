@@ -18,7 +18,7 @@ const WIDE = 560
 /** How near the pointer must be to a message. */
 const REACH_PX = 6
 
-export const labelWidth = (width: number): number => (width < WIDE ? 62 : 104)
+export const labelWidth = (width: number): number => (width < WIDE ? 76 : 112)
 
 function sceneOf(picture: Picture, flights: FlightIndex, { width, height }: Size): BaseScene | null {
   const theme = colours.value
