@@ -1,0 +1,189 @@
+// npm run bench -- playground [ROUNDS]: the playground's worker in Chromium beside Node, with the same scenarios and searches:
+// steps a second (target: 70 % of Node's) and states a second (target: 60 %). And its size (target: 260 kB gzipped), and
+// how long a fresh profile waits for the first picture (target: 1 s).
+/* oxlint-disable no-await-in-loop -- one measurement after the other */
+import { createReadStream, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { extname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { chromium } from 'playwright-core'
+import { catalogue } from '../dist/protocols/index.js'
+import { explore } from '../dist/workbench/explore/index.js'
+import { checkedOptions, parseScenario, runSeed } from '../dist/workbench/sim/index.js'
+import { TOOLS } from '../scripts/servers/tools.mjs'
+
+const ROOT = fileURLToPath(new URL('../dist/playground/', import.meta.url))
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
+
+const numbered = (count) => Array.from({ length: count }, (_, index) => index + 1)
+
+const SCENARIOS = {
+  'local-leader, 5 nodes': {
+    scenario: { protocol: 'local-leader', nodes: numbered(5), untilMs: 20_000 },
+    seeds: 6,
+  },
+  'bully, 20 nodes': { scenario: { protocol: 'bully', nodes: numbered(20), untilMs: 20_000 }, seeds: 2 },
+}
+
+const SEARCHES = {
+  'bully, 3 nodes': { protocol: 'bully', crashes: 1, recoveries: 1, cuts: 0 },
+  'omega, 3 nodes': { protocol: 'omega', crashes: 1, recoveries: 1, cuts: 2 },
+}
+const STATES = 150_000
+
+function nodeSteps({ scenario, seeds }) {
+  const parsed = parseScenario(scenario, catalogue)
+  const definition = catalogue.find(scenario.protocol)
+  const began = performance.now()
+  let steps = 0
+  for (let seed = 1; seed <= seeds; seed++)
+    steps += runSeed(definition, (drawn) => ({ ...parsed, seed: drawn }), seed).steps
+  return steps / ((performance.now() - began) / 1000)
+}
+
+function nodeStates({ protocol, crashes, recoveries, cuts }) {
+  const definition = catalogue.find(protocol)
+  const nodes = numbered(3)
+  const { exploration, order } = definition
+  const began = performance.now()
+  const { states } = explore(
+    {
+      definition,
+      nodes,
+      options: checkedOptions(definition, nodes, exploration.options),
+      budget: { crashes, recoveries, flips: cuts, ticks: exploration.ticks },
+      from: exploration.from,
+      order,
+      timers: exploration.timers,
+      depth: 1000,
+      maxStates: STATES,
+      memoryMB: 1500,
+      progress: exploration.progress,
+    },
+    { seconds: () => performance.now() / 1000, shouldContinue: () => true },
+  )
+  return states / ((performance.now() - began) / 1000)
+}
+
+/** Asks a worker of the built page, in the page; the time is that of the page. */
+function askWorker(page, request) {
+  const worker = readdirSync(join(ROOT, 'assets')).find((name) => /^main-.*\.js$/.test(name))
+  return page.evaluate(
+    ([path, asked]) =>
+      new Promise((resolve, reject) => {
+        globalThis.benchWorker ??= new Worker(path, { type: 'module' })
+        const began = performance.now()
+        globalThis.benchWorker.addEventListener('message', function listen({ data }) {
+          if (data.type === 'failed') reject(new Error(JSON.stringify(data.problems)))
+          if (data.type !== 'done') return
+          globalThis.benchWorker.removeEventListener('message', listen)
+          resolve({ result: data.result, seconds: (performance.now() - began) / 1000 })
+        })
+        globalThis.benchWorker.postMessage({ id: 1, request: asked })
+      }),
+    [`./assets/${worker}`, request],
+  )
+}
+
+async function pageSteps(page, { scenario, seeds }) {
+  const request = { type: 'seeds', scenario, module: null, swarm: false, first: 1, last: seeds }
+  const { result, seconds } = await askWorker(page, request)
+  return result.steps / seconds
+}
+
+async function pageStates(page, form) {
+  const settings = { ...form, nodes: numbered(3), options: {}, depth: 1000, maxStates: STATES }
+  const { result } = await askWorker(page, { type: 'explore', settings, module: null })
+  return result.states / (result.tookMs / 1000)
+}
+
+function serve() {
+  const server = createServer((request, response) => {
+    const path = normalize(new URL(request.url, 'http://localhost').pathname)
+    const file = join(ROOT, path === '/' ? 'index.html' : path)
+    response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream')
+    createReadStream(file)
+      .on('error', () => response.writeHead(404).end())
+      .pipe(response)
+  })
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
+}
+
+function gzippedBytes(folder) {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .reduce(
+      (sum, { parentPath, path, name }) =>
+        sum + gzipSync(readFileSync(join(parentPath ?? path, name))).length,
+      0,
+    )
+}
+
+async function firstPicture(browser, url) {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  await page.goto(url)
+  await page.waitForFunction(() => globalThis.playground?.get().picture !== null)
+  const took = await page.evaluate(() => performance.now())
+  await context.close()
+  return took
+}
+
+export async function printPlayground(rounds) {
+  const executablePath = TOOLS.chromium.program()
+  if (executablePath === null) {
+    console.log('playground: Chromium is missing; install it with: apt-get install chromium')
+    return
+  }
+  console.log(`playground  all files ${Math.ceil(gzippedBytes(ROOT) / 1000)} kB gzipped (target 260 kB)`)
+  const server = await serve()
+  const url = `http://127.0.0.1:${server.address().port}/`
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  try {
+    const waits = []
+    for (let round = 0; round < rounds; round++) waits.push(await firstPicture(browser, url))
+    waits.sort((a, b) => a - b)
+    const median = Math.round(waits[Math.floor(waits.length / 2)])
+    console.log(
+      `playground  first picture after ${median} ms, at most ${Math.round(waits.at(-1))} ms (target 1000 ms)`,
+    )
+    const page = await (await browser.newContext()).newPage()
+    await page.goto(url)
+    for (const [name, work] of Object.entries(SCENARIOS))
+      await compare(
+        `steps   ${name}`,
+        rounds,
+        70,
+        () => nodeSteps(work),
+        () => pageSteps(page, work),
+      )
+    for (const [name, form] of Object.entries(SEARCHES))
+      await compare(
+        `states  ${name}`,
+        rounds,
+        60,
+        () => nodeStates(form),
+        () => pageStates(page, form),
+      )
+  } finally {
+    await browser.close()
+    server.close()
+  }
+}
+
+/** The best of several rounds, in turns. The first round warms the compilers up. */
+async function compare(name, rounds, target, inNode, inPage) {
+  const best = { node: 0, page: 0 }
+  for (let round = 0; round <= rounds; round++) {
+    const [node, page] = [inNode(), await inPage()]
+    if (round === 0) continue
+    best.node = Math.max(best.node, node)
+    best.page = Math.max(best.page, page)
+  }
+  const rate = (value) => `${(value / 1000).toFixed(0)} k/s`
+  const part = Math.round((100 * best.page) / best.node)
+  console.log(
+    `playground  ${name}: ${rate(best.page)} in the page, ${rate(best.node)} in Node: ${part} % (target ${target} %)`,
+  )
+}
