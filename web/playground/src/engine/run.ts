@@ -19,7 +19,7 @@ import type { RecordedRun } from './recorded-run.ts'
 
 /** What a page can draw. Larger worlds and longer runs are for the command line. */
 export const MOST_NODES_SHOWN = 100
-export const MOST_RECORDS = 200_000
+export const MOST_RECORDS = 100_000
 
 /** Where protocols come from: the package, and a module of the user. */
 export type Protocols = {

@@ -39,9 +39,4 @@ const a = define
 void a
 `)
   })
-
-  it('gives a script that a function can contain', () => {
-    // oxlint-disable-next-line no-new-func -- the text above
-    expect(() => new Function(`async function module() { ${script} }`)).not.toThrow()
-  })
 })

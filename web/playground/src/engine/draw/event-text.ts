@@ -13,13 +13,12 @@ const EVENTS: { readonly [field: string]: Describe } = {
       : `${word(node)} will crash after ${word(afterEffects)} effects of a step that has more`,
   recover: (node) => `${word(node)} restarts`,
   partition: (blocks) => `the network splits: ${lists(blocks, ', ', ' | ')}`,
-  heal: (links) =>
-    links === 'all' ? 'all links heal' : `${linkWord(links)} ${lists(links, '–', ', ')} heal`,
-  cut: (links) => `cut: ${lists(links, '–', ', ')}`,
-  cutOneWay: (links) => `cut one way: ${lists(links, '→', ', ')}`,
+  heal: (links) => (links === 'all' ? 'all links heal' : linkText(links, '–', 'heals', 'heal')),
+  cut: (links) => linkText(links, '–', 'is cut', 'are cut'),
+  cutOneWay: (links) => linkText(links, '→', 'is cut, one way', 'are cut, one way'),
   links: (links) =>
     links === 'full' ? 'every pair of nodes is linked' : `the links are now ${lists(links, '–', ', ')}`,
-  slow: (links, { delayMs }) => `slow: messages on ${lists(links, '–', ', ')} take ${span(delayMs)}`,
+  slow: (links, { delayMs }) => `messages on ${lists(links, '–', ', ')} take ${span(delayMs)}`,
   loss: (share) =>
     share === 0 ? 'no message is lost by chance any more' : `${percent(share)} of all messages are lost`,
   duplicate: (share) =>
@@ -49,7 +48,7 @@ const EVENTS: { readonly [field: string]: Describe } = {
 /** The steps of a schedule that are no step of a node. */
 const STEPS: { readonly [word: string]: (event: Fields) => string } = {
   crash: ({ node = null }) => `${word(node)} crashes`,
-  cut: ({ node = null, peer = null }) => `cut: ${word(node)}–${word(peer)}`,
+  cut: ({ node = null, peer = null }) => `the link ${word(node)}–${word(peer)} is cut`,
   heal: ({ node = null, peer = null }) => `the link ${word(node)}–${word(peer)} heals`,
   deliver: ({ node = null, from = null }) =>
     `a message from ${word(from)} reaches ${word(node)}, which is down`,
@@ -80,8 +79,9 @@ function word(value: Plain | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null)
 }
 
-function linkWord(links: Plain): string {
-  return isList(links) && links.length === 1 ? 'the link' : 'the links'
+function linkText(links: Plain, inner: string, one: string, several: string): string {
+  const isOne = isList(links) && links.length === 1
+  return `${isOne ? 'the link' : 'the links'} ${lists(links, inner, ', ')} ${isOne ? one : several}`
 }
 
 /** A list of lists, or a word such as "all". */

@@ -58,7 +58,9 @@ export class TimerLine {
     if (running === undefined) return
     this.#running.delete(name)
     const { from, due, isRange } = running
+    // Instants are rounded to whole microseconds: no timer fires before it is due.
+    const known = fired ? Math.min(due, at) : due
     const isEarly = fired && (isRange || this.#clock === null)
-    if (at > from || fired) this.#past.push({ name, from, to: at, due: isEarly ? at : due, fired })
+    if (at > from || fired) this.#past.push({ name, from, to: at, due: isEarly ? at : known, fired })
   }
 }
