@@ -7,8 +7,8 @@ import { startEngine } from './engine/client.ts'
 import { createStore, type Host, type Store } from './model/store.ts'
 import { startColours } from './view/colours.ts'
 import { Page } from './view/page.tsx'
-import { startView } from './view/state.ts'
-import { WELCOME, WELCOME_AT } from './welcome.ts'
+import { isWelcome, startView } from './view/state.ts'
+import { WELCOME, WELCOME_AT, WELCOME_NAME } from './welcome.ts'
 
 const host: Host = {
   address: () => location.href.replace(/#.*$/, ''),
@@ -47,7 +47,8 @@ if (root !== null) {
   render(<Page />, root)
   const open = async (): Promise<void> => {
     if (location.hash.length > 1) return store.openFragment(location.hash)
-    await store.open(WELCOME, { name: 'a suspended leader' })
+    await store.open(WELCOME, { name: WELCOME_NAME })
+    isWelcome.value = true
     store.seek(WELCOME_AT)
     store.select({ type: 'node', node: 1 })
   }

@@ -15,3 +15,5 @@ export const WELCOME: ScenarioFile = {
 
 /** In the middle of it: the lease of node 1 has ended, and node 2 leads. */
 export const WELCOME_AT = 560_000
+
+export const WELCOME_NAME = 'a suspended leader'

@@ -68,9 +68,11 @@ export function headlineAt(picture: Picture, cursor: Cursor): Headline {
   if (violated !== undefined)
     return { level: 'alarm', word: `Violated: ${violated.name}`, rest: violated.why }
   const all = picture.lanes.filter((lane) => roleAfter(lane, cursor.moment)?.leads === true)
-  const deluded = all.filter((lane) => (leaseAt(lane, cursor.at)?.until ?? cursor.at + 1) <= cursor.at)
+  const deluded = all.filter(
+    (lane) => lane.leases.length > 0 && (leaseAt(lane, cursor.at)?.until ?? 0) <= cursor.at,
+  )
   const leaders = all.filter((lane) => !deluded.includes(lane))
-  if (deluded.length > 0) return delusion(leaders, deluded)
+  if (deluded.length > 0) return delusion(leaders, deluded, cursor.at)
   const [only] = leaders
   if (only === undefined)
     return { level: 'no-leader', word: 'No leader', rest: withoutLeader(picture, cursor) }
@@ -93,14 +95,17 @@ export function headlineAt(picture: Picture, cursor: Cursor): Headline {
   }
 }
 
-/** A node whose lease has ended, but which does not know it. */
-function delusion(leaders: readonly Lane[], deluded: readonly Lane[]): Headline {
-  const wrong = listIds(deluded.map(({ node }) => node))
-  const believes = deluded.length === 1 ? 'believes that it still leads' : 'believe that they still lead'
-  const rest = `node ${wrong} ${believes}, but the lease has ended`
-  return leaders.length === 0
-    ? { level: 'at-risk', word: 'No leader', rest }
-    : { level: 'at-risk', word: `Node ${listIds(leaders.map(({ node }) => node))} leads`, rest }
+/** Nodes whose leases have ended, and which do not know it: by a wrong clock, or because they do nothing. */
+function delusion(leaders: readonly Lane[], deluded: readonly Lane[], at: number): Headline {
+  const rest = deluded.map((lane) => {
+    const stall = stallAt(lane, at)
+    return leaseAt(lane, at) === null && stall !== null
+      ? `node ${lane.node} is ${stall.kind}, and does not know that its lease has ended`
+      : `node ${lane.node} believes that it still leads, but its lease has ended`
+  })
+  const nodes = listIds(leaders.map(({ node }) => node))
+  const word = leaders.length === 0 ? 'No leader' : `Node ${nodes} leads`
+  return { level: 'at-risk', word, rest: rest.join('; ') }
 }
 
 function withoutLeader(picture: Picture, cursor: Cursor): string {

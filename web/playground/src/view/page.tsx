@@ -11,11 +11,11 @@ import { Branches, ComparisonText } from './panels/branches.tsx'
 import { Header } from './panels/header.tsx'
 import { Inspector } from './panels/inspector.tsx'
 import { LeasePanel } from './panels/lease-panel.tsx'
-import { CutShort, Headline, LessonStrip, Problems } from './panels/strips.tsx'
+import { CutShort, Headline, LessonStrip, Problems, Welcome } from './panels/strips.tsx'
 import { Transport } from './panels/transport.tsx'
 import { Verdicts } from './panels/verdicts.tsx'
 import { PlacePicture } from './place/place-picture.tsx'
-import { comparison, isTable, panel, picture, showsRoutine, store } from './state.ts'
+import { branch, branches, comparison, isTable, panel, picture, showsRoutine, store } from './state.ts'
 import { NodesTable } from './time/nodes-table.tsx'
 import { TimePicture } from './time/time-picture.tsx'
 
@@ -58,6 +58,7 @@ export function Page() {
       <main>
         <Problems />
         <LessonStrip />
+        <Welcome />
         {shown === null ? (
           <p class="boot">Running the first election …</p>
         ) : (
@@ -92,6 +93,8 @@ export function Page() {
     </div>
   )
 }
+
+const nameOf = (id: number): string => branches.value.find((each) => each.id === id)?.name ?? ''
 
 function TimeCard() {
   const shown = picture.value
@@ -142,9 +145,15 @@ function TimeCard() {
           </button>
         </div>
       </header>
-      <LeasePanel picture={shown} />
-      {isTable.value ? <NodesTable picture={shown} /> : <TimePicture picture={shown} isOther={false} />}
-      {other === null || isTable.value ? null : <TimePicture picture={other} isOther />}
+      {other === null ? <LeasePanel picture={shown} /> : null}
+      {isTable.value ? (
+        <NodesTable picture={shown} />
+      ) : (
+        <TimePicture picture={shown} isOther={false} title={other === null ? null : nameOf(branch.value)} />
+      )}
+      {compared === null || other === null || isTable.value ? null : (
+        <TimePicture picture={other} isOther title={nameOf(compared.other)} />
+      )}
       <ComparisonText />
       <Branches />
     </section>

@@ -55,6 +55,8 @@ export const showsRoutine = signal(false)
 /** What the pointer is at in one of the pictures. */
 export const hovered = signal<Flight | null>(null)
 export const isTable = signal(false)
+/** Whether the introduction is shown: until something else is opened. */
+export const isWelcome = signal(false)
 
 export type DialogName =
   | 'lessons'

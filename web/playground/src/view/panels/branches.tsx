@@ -74,7 +74,7 @@ export function ComparisonText() {
     <div class="comparison" role="status">
       {known.picture === null ? <p class="empty">Running the other branch …</p> : null}
       <ul>
-        {known.sentences.slice(0, 4).map((text) => (
+        {known.sentences.map((text) => (
           <li key={text}>{text}</li>
         ))}
       </ul>

@@ -1,6 +1,6 @@
 /** Everything that happens in the run, one row per moment. It is also the table view of the two pictures. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { Picture } from '../../engine/picture.ts'
+import type { Moment, Picture } from '../../engine/picture.ts'
 import { colourNumber } from '../colours.ts'
 import { countWhile, placeOf } from '../look-up.ts'
 import { calmCursor, showsRoutine, store } from '../state.ts'
@@ -9,6 +9,10 @@ import { formatInstant } from '../time/scale.ts'
 const ROW_PX = 26
 /** Rows above and below the visible part. */
 const SPARE_ROWS = 8
+
+/** Sentences start with their node, which has a column of its own. */
+const withoutNode = ({ node, text }: Moment): string =>
+  node !== null && text.startsWith(`${node} `) ? text.slice(String(node).length + 1) : text
 
 export function Events({ picture }: { readonly picture: Picture }) {
   const rows = useMemo(
@@ -71,7 +75,7 @@ export function Events({ picture }: { readonly picture: Picture }) {
                 {moment.node}
               </span>
               <span class="text" title={moment.text}>
-                {moment.text}
+                {withoutNode(moment)}
               </span>
             </button>
           </li>

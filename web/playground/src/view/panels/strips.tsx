@@ -1,8 +1,9 @@
 /** Lines above the pictures: what holds now, what went wrong, and the lesson. */
 import { Glyph } from '../../../../src/parts/glyph.tsx'
 import type { Picture } from '../../engine/picture.ts'
+import { WELCOME_NAME } from '../../welcome.ts'
 import { headlineAt } from '../node-words.ts'
-import { calmCursor, dialog, lesson, notice, problems, store } from '../state.ts'
+import { branches, calmCursor, dialog, isWelcome, lesson, notice, problems, store } from '../state.ts'
 
 export function Headline({ picture }: { readonly picture: Picture }) {
   const { level, word, rest } = headlineAt(picture, calmCursor.value)
@@ -60,15 +61,57 @@ export function CutShort({ picture }: { readonly picture: Picture }) {
   )
 }
 
+/** A caption that is longer gets two lines. The place for it stays, so that the pictures do not move. */
+const ONE_LINE = 84
+
+/** For a reader who sees the page for the first time. */
+export function Welcome() {
+  const isSame = branches.value.some(({ name }) => name === WELCOME_NAME)
+  if (!isWelcome.value || lesson.value !== null || !isSame) return null
+  const leave = (): void => {
+    isWelcome.value = false
+  }
+  return (
+    <section class="lesson welcome" aria-label="Introduction">
+      <div class="lesson-text">
+        <h2>A leader that sleeps through its lease</h2>
+        <p class="caption">
+          Node 1 was suspended: its clock stopped, so it believes in a lease that has ended for all others.
+          Node 2 leads.
+        </p>
+      </div>
+      <div class="lesson-buttons">
+        <button
+          type="button"
+          class="strong"
+          onClick={() => {
+            store().seekStart()
+            store().play()
+          }}
+        >
+          Play from the start
+        </button>
+        <button type="button" class="quiet" onClick={() => (dialog.value = 'lessons')}>
+          Choose a lesson
+        </button>
+        <button type="button" class="quiet" onClick={leave}>
+          Close
+        </button>
+      </div>
+    </section>
+  )
+}
+
 export function LessonStrip() {
   const open = lesson.value
   if (open === null) return null
   const { title, caption, task, hint, isHintShown, check, afterwards } = open
+  const isLong = open.captions.some(({ text }) => text.length > ONE_LINE)
   return (
     <section class={check.isDone ? 'lesson is-done' : 'lesson'} aria-label="Lesson">
       <div class="lesson-text">
         <h2>{title}</h2>
-        <p class="caption" role="status">
+        <p class={isLong ? 'caption is-long' : 'caption'} role="status">
           {caption ?? open.summary}
         </p>
       </div>

@@ -26,6 +26,7 @@ export type PlaceScene = {
 /** With more nodes, links that work are not drawn. */
 const MOST_LINKED = 12
 const MOST_LABELS = 14
+const MOST_LOST = 40
 const FULL = 2 * Math.PI
 const NOON = -Math.PI / 2
 
@@ -59,14 +60,15 @@ function drawBlocks(context: Context, { spots, colours, font }: PlaceScene, netw
     context.strokeStyle = tint
     context.fillStyle = tint
     path()
-    context.lineWidth = 2 * first.radius + 52
+    context.lineWidth = first.radius < 14 ? 2 * first.radius + 16 : 2 * first.radius + 52
     context.stroke()
     context.restore()
     const far = inside.reduce((a, b) => (Math.abs(b.x - middle) > Math.abs(a.x - middle) ? b : a))
     const away = far.x < middle ? -1 : 1
     context.font = `650 11px ${font}`
     const name = `side ${'ABCDEFGH'[place] ?? place + 1}`
-    tag(context, name, far.x + away * 8, far.y - far.radius - 22, tint, colours.surface)
+    const above = far.radius < 14 ? 16 : 22
+    tag(context, name, far.x + away * 8, far.y - far.radius - above, tint, colours.surface)
   })
 }
 
@@ -134,7 +136,7 @@ function tag(context: Context, text: string, x: number, y: number, colour: strin
 }
 
 function drawMessages(context: Context, scene: PlaceScene): void {
-  const { flights, cursor, spots, picture, selection, colours, font, showsRoutine, lostFor } = scene
+  const { flights, cursor, spots, picture, selection, colours, font, showsRoutine } = scene
   const flying = flights.after(cursor.moment, cursor.at)
   const events = flying.filter(({ isRoutine }) => !isRoutine)
   context.font = `11px ${font}`
@@ -148,15 +150,28 @@ function drawMessages(context: Context, scene: PlaceScene): void {
     if (!flight.isRoutine && (events.length <= MOST_LABELS || isChosen))
       tag(context, flight.kind, point.x, point.y - 11, colours.text, colours.surface)
   }
-  for (const flight of flights.between(cursor.at - lostFor, cursor.at)) {
-    if (flight.lost === null || flight.endedAt === null || flight.endedAt > cursor.at) continue
-    if (flight.isRoutine && !showsRoutine) continue
-    const point = flightPoint(spots, flight, flight.endedAt, picture.endsAt)
+  drawLost(context, scene)
+}
+
+/** Messages that were lost a short while ago fade where they were lost. */
+function drawLost(
+  context: Context,
+  { flights, cursor, spots, picture, colours, showsRoutine, lostFor }: PlaceScene,
+): void {
+  const lost = flights
+    .between(cursor.at - lostFor, cursor.at)
+    .filter(
+      ({ lost: why, endedAt, isRoutine }) =>
+        why !== null && endedAt !== null && endedAt <= cursor.at && (showsRoutine || !isRoutine),
+    )
+  for (const flight of lost.slice(-MOST_LOST)) {
+    const endedAt = flight.endedAt ?? 0
+    const point = flightPoint(spots, flight, endedAt, picture.endsAt)
     if (point === null) continue
-    context.globalAlpha = 1 - (cursor.at - flight.endedAt) / (lostFor * 1.2)
-    drawCross(context, point.x, point.y, 4.5, colours.bad, 2)
-    context.globalAlpha = 1
+    context.globalAlpha = (flight.isRoutine ? 0.5 : 1) * (1 - (cursor.at - endedAt) / (lostFor * 1.2))
+    drawCross(context, point.x, point.y, flight.isRoutine ? 3 : 4.5, colours.bad, flight.isRoutine ? 1.25 : 2)
   }
+  context.globalAlpha = 1
 }
 
 function drawMessage(

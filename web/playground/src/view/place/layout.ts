@@ -6,12 +6,16 @@ import type { Flight, Picture } from '../../engine/picture.ts'
 export type Point = { readonly x: number; readonly y: number }
 export type NodeSpot = Point & { readonly node: NodeId; readonly place: number; readonly radius: number }
 
+/** Between the nodes and the edge: for arcs, and for words where there is room for them. */
 const ROOM = 54
+const LITTLE_ROOM = 32
+const MANY = 12
 
 export function nodeSpots(picture: Picture, { width, height }: Size): readonly NodeSpot[] {
   const count = picture.nodes.length
-  const reachX = Math.max(20, width / 2 - ROOM)
-  const reachY = Math.max(20, height / 2 - ROOM)
+  const room = count > MANY ? LITTLE_ROOM : ROOM
+  const reachX = Math.max(20, width / 2 - room)
+  const reachY = Math.max(20, height / 2 - room)
   const nearest = count < 2 ? 200 : 2 * Math.min(reachX, reachY) * Math.sin(Math.PI / count)
   const radius = Math.max(9, Math.min(24, nearest * 0.27))
   return picture.nodes.map((node, place) => {

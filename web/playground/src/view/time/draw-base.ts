@@ -175,7 +175,7 @@ function drawLeaseBar(
   let last = Number.NEGATIVE_INFINITY
   for (const at of bar.renewals) {
     const x = Math.round(xOf(scale, at)) + 0.5
-    if (x - last < 5 || x > xUntil || (hasText && x < x1 + 62)) continue
+    if (x - last < 5 || x > xUntil || (hasText && x < Math.max(x1, scale.left) + 62)) continue
     last = x
     context.globalAlpha = 0.55
     line(context, x, top + inset, x, top + height - inset)
@@ -184,7 +184,7 @@ function drawLeaseBar(
   if (!hasText) return
   context.font = `600 11px ${font}`
   context.fillStyle = colours['on-accent']
-  context.fillText(`token ${bar.token}`, x1 + 7, top + height / 2 + 0.5)
+  context.fillText(`token ${bar.token}`, Math.max(x1, scale.left) + 7, top + height / 2 + 0.5)
   context.font = `11px ${font}`
 }
 

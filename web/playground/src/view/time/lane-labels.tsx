@@ -27,7 +27,11 @@ export function LaneLabels({ picture, boxes, width }: LaneLabelsProps) {
         const condition = conditionAt(lane, now)
         const isChosen = chosen?.type === 'node' && chosen.node === lane.node
         return (
-          <li key={String(lane.node)} style={{ top: `${top}px`, height: `${height}px` }}>
+          <li
+            key={String(lane.node)}
+            class={height < ROOM_FOR_WORDS ? 'is-small' : ''}
+            style={{ top: `${top}px`, height: `${height}px` }}
+          >
             <button
               type="button"
               class={`lane-label c${colourNumber(place)}`}

@@ -70,9 +70,14 @@ function drawClipped(
   context.restore()
 }
 
-export type TimePictureProps = { readonly picture: Picture; readonly isOther: boolean }
+export type TimePictureProps = {
+  readonly picture: Picture
+  readonly isOther: boolean
+  /** The name of the branch, where two are compared. */
+  readonly title: string | null
+}
 
-export function TimePicture({ picture, isOther }: TimePictureProps) {
+export function TimePicture({ picture, isOther, title }: TimePictureProps) {
   const [ref, size] = useSize()
   const layer = useRef<BaseLayer | null>(null)
   const flights = useMemo(() => new FlightIndex(picture.flights), [picture])
@@ -109,6 +114,11 @@ export function TimePicture({ picture, isOther }: TimePictureProps) {
         />
       </div>
       <LaneLabels picture={picture} boxes={laneBoxes(picture, size.height)} width={labelWidth(size.width)} />
+      {title === null ? null : (
+        <p class="branch-title" title={title}>
+          {title}
+        </p>
+      )}
       {isOther ? null : <Tip />}
     </div>
   )
