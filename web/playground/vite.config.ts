@@ -1,6 +1,7 @@
 /** Builds the playground into dist/playground: static files that work from any file server, under any path. */
 import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vite'
+import { leaveOut } from './leave-out.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   readonly version: string
@@ -15,7 +16,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   logLevel: 'warn',
   // The protocols run in workers, which load rarely used parts on demand.
-  worker: { format: 'es' },
+  worker: { format: 'es', plugins: () => [leaveOut()] },
   build: {
     outDir: '../../dist/playground',
     emptyOutDir: true,

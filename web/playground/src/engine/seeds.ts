@@ -1,12 +1,9 @@
 /** Tries many seeds of a scenario, or scenarios drawn from many seeds, until one violates a specification. */
 import { type Definition, FAULT_KINDS, type PlainObject } from '../../../../src/core/index.ts'
-import {
-  runSeed,
-  type Scenario,
-  type SeedViolation,
-  scenarioDrawer,
-  shrink,
-} from '../../../../src/workbench/sim/index.ts'
+import type { Scenario } from '../../../../src/workbench/scenario/index.ts'
+import { runScenario } from '../../../../src/workbench/sim/run.ts'
+import { NO_ERROR, shrink } from '../../../../src/workbench/sim/shrink.ts'
+import { scenarioDrawer } from '../../../../src/workbench/sim/swarm.ts'
 import type { Found, ScenarioFile } from './messages.ts'
 import { EngineError, errorText, problemText } from './problems.ts'
 import { checkScenario, type Protocols, withProtocol } from './run.ts'
@@ -16,7 +13,7 @@ import { fileOf } from './scenario-file.ts'
 export type SeedTally = {
   readonly seeds: number
   readonly steps: number
-  readonly violation: Pick<SeedViolation, 'seed' | 'spec' | 'why'> | null
+  readonly violation: { readonly seed: number; readonly spec: string; readonly why: string } | null
 }
 
 export class SeedTrials {
@@ -44,14 +41,9 @@ export class SeedTrials {
   /** Runs the seeds in order, up to the first violation. `onSeed` is called after each. */
   run(first: number, last: number, onSeed: (tally: SeedTally) => void = () => {}): SeedTally {
     let tally: SeedTally = { seeds: 0, steps: 0, violation: null }
-    const { placeOf } = this.#protocols
-    const watching = {
-      ...this.#protocols.specsFor(this.#definition),
-      describeError: (error: Error) => problemText({ place: placeOf(error), message: errorText(error) }),
-    }
     for (let seed = first; seed <= last && tally.violation === null; seed++) {
-      const { steps, violations } = runSeed(this.#definition, this.#draw, seed, watching)
-      tally = { seeds: tally.seeds + 1, steps: tally.steps + steps, violation: violations[0] ?? null }
+      const { steps, violation } = this.#runSeed(seed)
+      tally = { seeds: tally.seeds + 1, steps: tally.steps + steps, violation }
       onSeed(tally)
     }
     return tally
@@ -62,5 +54,23 @@ export class SeedTrials {
     const watching = { ...this.#protocols.specsFor(this.#definition), observe: onEvent }
     const shrunk = shrink(this.#definition, this.#draw(seed), spec, watching)
     return { spec, why, seed, scenario: fileOf(shrunk, this.#protocols.lookup), schedule: null }
+  }
+
+  /** An exception in a step is a finding of its seed, like a violation. */
+  #runSeed(seed: number): Pick<SeedTally, 'steps' | 'violation'> {
+    try {
+      const { specs, steps } = runScenario(
+        this.#definition,
+        this.#draw(seed),
+        this.#protocols.specsFor(this.#definition),
+      )
+      const violated = specs.find(({ verdict }) => verdict === 'violated')
+      if (violated?.verdict !== 'violated') return { steps, violation: null }
+      return { steps, violation: { seed, spec: violated.name, why: violated.why } }
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+      const why = problemText({ place: this.#protocols.placeOf(error), message: errorText(error) })
+      return { steps: 0, violation: { seed, spec: NO_ERROR, why } }
+    }
   }
 }
