@@ -1,7 +1,7 @@
 /** The engine of the page: one worker that runs and explains, and workers of their own for searches. */
 
+import { EngineError } from './engine-error.ts'
 import type { Done, Progress, Request } from './messages.ts'
-import { EngineError } from './problems.ts'
 import { SeedSearch } from './seed-search.ts'
 import { CANCELLED, WorkerLink, type WorkerPort } from './worker-link.ts'
 import type { RequestOf, WorkerDone } from './worker-messages.ts'

@@ -6,8 +6,8 @@ import {
   type SearchProgress,
 } from '../../../../src/workbench/explore/index.ts'
 import { checkedOptions } from '../../../../src/workbench/scenario/index.ts'
+import { EngineError } from './engine-error.ts'
 import type { Done, ExploreForm } from './messages.ts'
-import { EngineError } from './problems.ts'
 import type { Protocols } from './run.ts'
 
 /** No search of a larger world ends. */

@@ -7,8 +7,9 @@
 import type { Definition } from '../../../../src/core/index.ts'
 import { catalogue, protocols } from '../../../../src/protocols/index.ts'
 import type { Goal, Spec } from '../../../../src/workbench/specs/index.ts'
+import { EngineError } from './engine-error.ts'
 import type { OwnModule } from './messages.ts'
-import { EngineError, errorText } from './problems.ts'
+import { errorText } from './problems.ts'
 import { type Provided, providedModules } from './provided.ts'
 import type { Protocols } from './run.ts'
 

@@ -13,8 +13,8 @@ import { asRecorded, checkedOptions, replayRuns } from '../../../../src/workbenc
 import { judge } from '../../../../src/workbench/forensics/verdict.ts'
 import { type SpecVerdict, specNamed } from '../../../../src/workbench/specs/index.ts'
 import { InvalidTraceError, readTrace, replay, type Trace } from '../../../../src/workbench/trace/index.ts'
+import { EngineError } from './engine-error.ts'
 import type { Verdict } from './picture.ts'
-import { EngineError } from './problems.ts'
 import type { RecordedRun } from './recorded-run.ts'
 import { MOST_NODES_SHOWN, MOST_RECORDS, type Protocols } from './run.ts'
 

@@ -1,20 +1,7 @@
 /** What went wrong in a request, in words and with a place. */
 import { InvalidScenarioError } from '../../../../src/workbench/scenario/index.ts'
+import { EngineError } from './engine-error.ts'
 import type { Problem } from './messages.ts'
-
-export class EngineError extends Error {
-  override readonly name = 'EngineError'
-  readonly problems: readonly Problem[]
-
-  constructor(problems: readonly Problem[]) {
-    super(problems.map(problemText).join('\n'))
-    this.problems = problems
-  }
-}
-
-export function problemText({ place, message }: Problem): string {
-  return place === null ? message : `${place}: ${message}`
-}
 
 /** Every error as problems. `placeOf` finds the line of a module of the user in a stack. */
 export function problemsOf(

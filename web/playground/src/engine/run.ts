@@ -11,10 +11,11 @@ import {
 } from '../../../../src/workbench/sim/index.ts'
 import type { Goal, Spec } from '../../../../src/workbench/specs/index.ts'
 import type { TraceRecord } from '../../../../src/workbench/trace/index.ts'
+import { EngineError, problemText } from './engine-error.ts'
 import { Judging } from './judging.ts'
 import { Measurements } from './measurements.ts'
 import type { ScenarioFile } from './messages.ts'
-import { EngineError, problemsOf, problemText } from './problems.ts'
+import { problemsOf } from './problems.ts'
 import type { RecordedRun } from './recorded-run.ts'
 
 /** What a page can draw. Larger worlds and longer runs are for the command line. */

@@ -3,8 +3,8 @@
  * return. Every message of the worker shows that it is alive.
  */
 import type { NumberedRequest, WorkerReply } from '../worker/main.ts'
+import { EngineError } from './engine-error.ts'
 import type { Problem, Progress } from './messages.ts'
-import { EngineError } from './problems.ts'
 import type { RequestOf, WorkerDone, WorkerRequest } from './worker-messages.ts'
 
 /** How long a worker may be silent while it works, and while it loads. */

@@ -1,7 +1,9 @@
 /** The worker of the engine. The page starts one for its run, and more for searches. */
+
+import { EngineError } from '../engine/engine-error.ts'
 import type { Reply } from '../engine/messages.ts'
 import type { ModuleTools } from '../engine/modules.ts'
-import { EngineError, problemsOf } from '../engine/problems.ts'
+import { problemsOf } from '../engine/problems.ts'
 import { Session } from '../engine/session.ts'
 import type { WorkerDone, WorkerRequest } from '../engine/worker-messages.ts'
 import { syntaxErrorLine } from './syntax-error.ts'
