@@ -25,21 +25,30 @@ export class Session {
   readonly #modules: OwnModules
   #run: RecordedRun | null = null
   #inspector: Inspector | null = null
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(tools: ModuleTools = DATA_URLS) {
     this.#modules = new OwnModules(tools)
   }
 
-  /** Rejects with an EngineError. */
-  async answer<T extends WorkerRequest['type']>(
+  /**
+   * Rejects with an EngineError. One request after another: a question about the last run must not overtake that run.
+   */
+  answer<T extends WorkerRequest['type']>(
     request: RequestOf<T>,
     onProgress: OnProgress = () => {},
   ): Promise<WorkerDone[T]> {
-    const given: WorkerRequest = request
+    const answered = this.#last.then(() => this.#answer(request, onProgress))
+    this.#last = answered.catch(() => {})
+    return answered as Promise<WorkerDone[T]>
+  }
+
+  async #answer(request: WorkerRequest, onProgress: OnProgress): Promise<WorkerDone[keyof WorkerDone]> {
     try {
-      return (await this.#dispatch(given, every(PROGRESS_INTERVAL_MS, onProgress))) as WorkerDone[T]
+      return await this.#dispatch(request, every(PROGRESS_INTERVAL_MS, onProgress))
     } catch (error) {
-      const protocols = 'module' in given ? await this.#modules.load(given.module).catch(() => null) : null
+      const protocols =
+        'module' in request ? await this.#modules.load(request.module).catch(() => null) : null
       throw new EngineError(problemsOf(error, protocols?.placeOf))
     }
   }

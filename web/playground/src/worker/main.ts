@@ -41,9 +41,5 @@ async function answer({ id, request }: NumberedRequest): Promise<void> {
   }
 }
 
-/** One request after another: an answer about the last run must not overtake that run. */
-let last: Promise<void> = Promise.resolve()
-scope.addEventListener('message', ({ data }) => {
-  last = last.then(() => answer(data))
-})
+scope.addEventListener('message', ({ data }) => void answer(data))
 scope.postMessage({ type: 'ready' })
