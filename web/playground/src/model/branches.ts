@@ -47,7 +47,7 @@ export function scenarioOf({ base, made, untilMs }: Branch): ScenarioFile {
   const events = [...own, ...made].sort((a, b) => a.atMs - b.atMs)
   return {
     ...base,
-    ...(events.length === 0 ? {} : { events: events as unknown as ScenarioFile[] }),
+    ...(events.length === 0 ? {} : { events }),
     ...(untilMs === null ? {} : { untilMs }),
   }
 }
@@ -135,11 +135,8 @@ export function withBranch(branches: readonly Branch[], branch: Branch): readonl
   const all = isKnown
     ? branches.map((each) => (each.id === branch.id ? branch : each))
     : [...branches, branch]
-  const keepers = new Set(
-    [branch.id, ...all.map(({ id }) => id).reverse()]
-      .filter((id) => all.some((each) => each.id === id && each.picture !== null))
-      .slice(0, PICTURES_KEPT + 1),
-  )
+  const others = all.filter(({ id, picture }) => id !== branch.id && picture !== null).map(({ id }) => id)
+  const keepers = new Set([branch.id, ...others.slice(-PICTURES_KEPT + 1)])
   return all.map((each) =>
     each.picture === null || keepers.has(each.id) ? each : { ...each, picture: null },
   )

@@ -86,6 +86,7 @@ export function testText(
 }
 
 function testName({ protocol }: ScenarioFile, verdicts: readonly Verdict[]): string {
+  const name = typeof protocol === 'string' ? protocol : 'it'
   const violated = verdicts.find(({ verdict }) => verdict === 'violated')
-  return violated === undefined ? `${protocol} keeps its promises` : `${protocol} violates ${violated.name}`
+  return violated === undefined ? `${name} keeps its promises` : `${name} violates ${violated.name}`
 }

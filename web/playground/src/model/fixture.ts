@@ -5,21 +5,26 @@ import type { Engine, Host, State, Store } from './types.ts'
 
 export type TestHost = Host & {
   readonly fragments: (string | null)[]
+  /** The fragment that is set next. */
+  nextFragment(): Promise<string | null>
   readonly kept: Map<string, string>
   readonly files: Map<string, string>
 }
 
 export function testHost(): TestHost {
   const fragments: (string | null)[] = []
+  const waiting: ((fragment: string | null) => void)[] = []
   const kept = new Map<string, string>()
   const files = new Map<string, string>()
   return {
     fragments,
     kept,
     files,
+    nextFragment: () => new Promise((resolve) => waiting.push(resolve)),
     address: () => 'https://example.org/playground/',
     setFragment: (fragment) => {
       fragments.push(fragment)
+      for (const tell of waiting.splice(0)) tell(fragment)
     },
     readKept: (key) => kept.get(key) ?? null,
     keep: (key, value) => {

@@ -79,6 +79,8 @@ export function inspectedNode({ selection, picture }: State): NodeId | null {
     case 'link':
     case 'spec':
       return null
+    default:
+      return selection satisfies never
   }
 }
 

@@ -7,7 +7,7 @@ import type { Intervention } from './types.ts'
 type Pairs = readonly (readonly [NodeId, NodeId])[]
 
 export function atInstant(event: Intervention, atMs: number): ScenarioEvent {
-  return { atMs, ...event } as ScenarioEvent
+  return { atMs, ...event }
 }
 
 /** The partition that a lasso around these nodes makes: they on one side, all others on the other. */
@@ -51,7 +51,11 @@ export function interventionText(event: Intervention | ScenarioEvent): string {
   if ('unwritable' in event) return `storage of ${event.unwritable} fails`
   if ('writable' in event) return `storage of ${event.writable} works`
   if ('command' in event) return commandText(event.command)
-  return otherText(event)
+  if ('drift' in event) return `clock of ${event.drift} runs at ${signed(event.ppm)} ppm`
+  if ('skew' in event) return `clock of ${event.skew} jumps by ${signed(event.byMs)} ms`
+  if ('drop' in event) return `drop message ${event.drop}`
+  if ('delay' in event) return `delay message ${event.delay} by ${event.forMs} ms`
+  return `copy message ${event.copy}`
 }
 
 function linksText(pairs: Pairs, arrow: string): string {
@@ -72,19 +76,6 @@ function commandText(command: { readonly node: NodeId; readonly do: string }): s
   return [`tell ${node} to ${name}`, ...words].join(' ')
 }
 
-/** Faults of clocks and of single messages. */
-function otherText(event: object): string {
-  const fields = event as { readonly [field: string]: unknown }
-  if ('drift' in fields) return `clock of ${fields['drift']} runs at ${signed(fields['ppm'])} ppm`
-  if ('skew' in fields) return `clock of ${fields['skew']} jumps by ${signed(fields['byMs'])} ms`
-  if ('drop' in fields) return `drop message ${fields['drop']}`
-  if ('delay' in fields) return `delay message ${fields['delay']} by ${fields['forMs']} ms`
-  if ('copy' in fields) return `copy message ${fields['copy']}`
-  return Object.keys(fields)
-    .filter((field) => field !== 'atMs')
-    .join(' ')
-}
-
-function signed(value: unknown): string {
-  return typeof value === 'number' && value > 0 ? `+${value}` : String(value)
+function signed(value: number): string {
+  return value > 0 ? `+${value}` : String(value)
 }

@@ -73,6 +73,8 @@ function stopsAt(picture: Picture, kind: StepKind): (moment: Moment, index: numb
       const violations = new Set(violationsOf(picture))
       return (_, index) => violations.has(index)
     }
+    default:
+      return kind satisfies never
   }
 }
 

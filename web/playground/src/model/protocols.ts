@@ -18,6 +18,14 @@ function printed(name: string, title: string, summary: string, scenario: Scenari
 }
 
 const INVITATION = { checkPeriodMs: 600, timeoutPeriodMs: 400 }
+const ISOLATE_1 = {
+  atMs: 20,
+  cut: [
+    [1, 2],
+    [1, 3],
+    [1, 4],
+  ],
+}
 const RING_STARTS = THREE.map((node) => ({ atMs: 0, command: { node, do: 'start' } }))
 
 export const PROTOCOLS: readonly ProtocolCard[] = [
@@ -135,6 +143,10 @@ export const PROTOCOLS: readonly ProtocolCard[] = [
     protocol: 'gamma',
     nodes: [1, 2, 3, 4],
     network: { delayMs: [5, 20] },
+    events: [
+      { atMs: 10, command: { node: 3, do: 'wake' } },
+      { atMs: 15, command: { node: 2, do: 'wake' } },
+    ],
     untilMs: 300,
   }),
   printed('phi', 'Phi, as printed', 'The least survivor leads once all survivors agree on who has failed.', {
@@ -142,6 +154,7 @@ export const PROTOCOLS: readonly ProtocolCard[] = [
     nodes: [1, 2, 3, 4],
     initial: { leader: 1 },
     network: { delayMs: [1, 3] },
+    events: [ISOLATE_1],
     untilMs: 200,
   }),
   printed('psi', 'Psi, as printed', 'Phi with recoveries.', {
@@ -149,6 +162,7 @@ export const PROTOCOLS: readonly ProtocolCard[] = [
     nodes: [1, 2, 3, 4],
     initial: { leader: 1 },
     network: { delayMs: [1, 3] },
+    events: [ISOLATE_1],
     untilMs: 200,
   }),
   printed(
@@ -160,6 +174,7 @@ export const PROTOCOLS: readonly ProtocolCard[] = [
       nodes: [1, 2, 3, 4],
       initial: { leader: 1 },
       network: { delayMs: [1, 3] },
+      events: [ISOLATE_1],
       untilMs: 300,
     },
   ),

@@ -1,5 +1,4 @@
 /** Looking for a violation: many seeds, or every interleaving. */
-import type { NodeId, PlainObject } from '../../../../src/core/index.ts'
 import type { Done, Found } from '../engine/messages.ts'
 import { firstBranch } from './branches.ts'
 import { type Context, problemsOf } from './context.ts'
@@ -52,9 +51,9 @@ export function createSearching(
       const options = scenario['options']
       const form = {
         ...settings,
-        protocol: picture?.protocol ?? String(scenario['protocol']),
-        nodes: (picture?.nodes ?? scenario['nodes'] ?? []) as readonly NodeId[],
-        options: (isObject(options) ? options : {}) as PlainObject,
+        protocol: picture?.protocol ?? '',
+        nodes: picture?.nodes ?? [],
+        options: isObject(options) ? options : {},
       }
       await search<'explore'>('explore', { type: 'explore', settings: form, module }, exploreText)
     },

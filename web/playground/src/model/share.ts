@@ -87,7 +87,7 @@ function readShared(text: string): Shared {
   } catch {
     throw damaged('its content is not JSON')
   }
-  const { n, s, e, u, m, t, l } = (isObject(content) ? content : {}) as { readonly [field: string]: unknown }
+  const { n, s, e, u, m, t, l } = isObject(content) ? content : {}
   if (!isObject(s)) throw damaged('it holds no scenario')
   const made = Array.isArray(e) ? e : []
   if (!made.every((event) => isObject(event) && typeof event['atMs'] === 'number')) {

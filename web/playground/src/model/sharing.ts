@@ -32,6 +32,8 @@ export function createSharing({ engine, host, get }: Context, runner: Runner) {
       case 'trace':
         await runner.makeCurrent()
         return await engine.ask({ type: 'trace' })
+      default:
+        return kind satisfies never
     }
   }
 
