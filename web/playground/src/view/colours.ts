@@ -40,7 +40,7 @@ function readColours(): Colours {
   const named = Object.fromEntries(NAMES.map((name) => [name, read(name)])) as Omit<Colours, 'own'>
   const own = Array.from({ length: OWN_COLOURS }, (_, place) => read(`c${place + 1}`))
   probe.remove()
-  return { ...named, own } as Colours
+  return { ...named, own }
 }
 
 export const colours = signal<Colours | null>(null)

@@ -195,7 +195,9 @@ function CommandFields({ form, node, nodes }: CommandFieldsProps) {
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()
     const data = new FormData(event.currentTarget as HTMLFormElement)
-    const typed = Object.fromEntries([...data].map(([name, value]) => [name, String(value)]))
+    const typed = Object.fromEntries(
+      [...data].map(([name, value]) => [name, typeof value === 'string' ? value : '']),
+    )
     const read = readCommand(form, node, typed, nodes)
     if (typeof read === 'string') setProblem(read)
     else act(read)

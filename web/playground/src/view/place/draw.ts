@@ -3,9 +3,9 @@ import type { NodeId } from '../../../../../src/core/index.ts'
 import type { Flight, NetworkState, Picture } from '../../engine/picture.ts'
 import type { Cursor, Selection } from '../../model/store.ts'
 import { type Colours, ownColour } from '../colours.ts'
-import { type FlightIndex, networkAt, timersAt } from '../look-up.ts'
-import { conditionAt, isDown, wordOf } from '../node-words.ts'
-import { drawCross, starPath } from '../shapes.ts'
+import { type FlightIndex, networkAt } from '../look-up.ts'
+import { drawCross, label } from '../shapes.ts'
+import { drawNode } from './draw-node.ts'
 import { along, flightPoint, hull, type NodeSpot, type Point } from './layout.ts'
 
 type Context = CanvasRenderingContext2D
@@ -28,7 +28,6 @@ const MOST_LINKED = 12
 const MOST_LABELS = 14
 const MOST_LOST = 40
 const FULL = 2 * Math.PI
-const NOON = -Math.PI / 2
 
 export function drawPlace(context: Context, scene: PlaceScene): void {
   context.textBaseline = 'middle'
@@ -68,7 +67,7 @@ function drawBlocks(context: Context, { spots, colours, font }: PlaceScene, netw
     context.font = `650 11px ${font}`
     const name = `side ${'ABCDEFGH'[place] ?? place + 1}`
     const above = far.radius < 14 ? 16 : 22
-    tag(context, name, far.x + away * 8, far.y - far.radius - above, tint, colours.surface)
+    label(context, name, far.x + away * 8, far.y - far.radius - above, tint, colours.surface)
   })
 }
 
@@ -121,19 +120,10 @@ function drawLink(
   else if (back) drawCross(context, ...xy(along(b, a, 0.72)), 4.5, colours.bad, 2)
   if (!isSlow) return
   context.font = `11px ${font}`
-  tag(context, 'slow', (a.x + b.x) / 2, (a.y + b.y) / 2, colours.warn, colours.surface)
+  label(context, 'slow', (a.x + b.x) / 2, (a.y + b.y) / 2, colours.warn, colours.surface)
 }
 
 const xy = ({ x, y }: Point): readonly [number, number] => [x, y]
-
-function tag(context: Context, text: string, x: number, y: number, colour: string, ground: string): void {
-  context.lineJoin = 'round'
-  context.strokeStyle = ground
-  context.lineWidth = 4
-  context.strokeText(text, x, y)
-  context.fillStyle = colour
-  context.fillText(text, x, y)
-}
 
 function drawMessages(context: Context, scene: PlaceScene): void {
   const { flights, cursor, spots, picture, selection, colours, font, showsRoutine } = scene
@@ -148,7 +138,7 @@ function drawMessages(context: Context, scene: PlaceScene): void {
       selection?.type === 'message' && selection.message === flight.message && selection.copy === flight.copy
     drawMessage(context, scene, flight, point, isChosen)
     if (!flight.isRoutine && (events.length <= MOST_LABELS || isChosen))
-      tag(context, flight.kind, point.x, point.y - 11, colours.text, colours.surface)
+      label(context, flight.kind, point.x, point.y - 11, colours.text, colours.surface)
   }
   drawLost(context, scene)
 }
@@ -192,110 +182,4 @@ function drawMessage(
   context.beginPath()
   context.arc(x, y, 8, 0, FULL)
   context.stroke()
-}
-
-function drawNode(context: Context, scene: PlaceScene, spot: NodeSpot): void {
-  const { picture, cursor, colours, font, selection } = scene
-  const { x, y, radius, place } = spot
-  const lane = picture.lanes[place]
-  if (lane === undefined) return
-  const condition = conditionAt(lane, cursor)
-  const own = ownColour(colours, place)
-  const down = isDown(condition)
-  const leads = condition.role?.leads === true && !down
-  if (selection?.type === 'node' && selection.node === spot.node) {
-    context.fillStyle = colours['accent-pale']
-    context.strokeStyle = colours.accent
-    context.lineWidth = 1.5
-    context.beginPath()
-    context.arc(x, y, radius + 20, 0, FULL)
-    context.fill()
-    context.stroke()
-  }
-  context.fillStyle = leads ? own : colours.surface
-  context.strokeStyle = down ? colours.edge : own
-  context.lineWidth = leads ? 2 : 2.5
-  context.setLineDash(down ? [3, 4] : condition.role?.leader === null && !leads ? [6, 4] : [])
-  context.beginPath()
-  context.arc(x, y, radius, 0, FULL)
-  context.fill()
-  context.stroke()
-  context.setLineDash([])
-  drawStatus(context, scene, spot, { down, leads, isStalled: condition.stall !== null })
-  drawArcs(context, scene, spot)
-  context.font = `${radius < 14 ? 10 : 11.5}px ${font}`
-  if (radius >= 11) {
-    const isWarned = condition.stall !== null || down
-    tag(
-      context,
-      wordOf(condition),
-      x,
-      y + radius + 27,
-      isWarned ? colours.warn : colours.quiet,
-      colours.surface,
-    )
-  }
-}
-
-function drawStatus(
-  context: Context,
-  { colours, font }: PlaceScene,
-  { x, y, radius, node }: NodeSpot,
-  {
-    down,
-    leads,
-    isStalled,
-  }: { readonly down: boolean; readonly leads: boolean; readonly isStalled: boolean },
-): void {
-  if (down) drawCross(context, x, y, radius * 0.72, colours.edge, 1.5)
-  context.font = `680 ${Math.max(10, radius * 0.72)}px ${font}`
-  context.fillStyle = leads ? colours['on-accent'] : down ? colours.quiet : colours.text
-  const text = String(node)
-  if (down) tag(context, text, x, y + 0.5, colours.quiet, colours.surface)
-  else context.fillText(text, x, y + 0.5)
-  const badge = { x: x + radius * 0.78, y: y - radius * 0.78 }
-  if (isStalled) {
-    context.fillStyle = colours.warn
-    context.beginPath()
-    context.arc(badge.x, badge.y, 8, 0, FULL)
-    context.fill()
-    context.fillStyle = colours.surface
-    context.fillRect(badge.x - 3.4, badge.y - 3.6, 2.4, 7.2)
-    context.fillRect(badge.x + 1, badge.y - 3.6, 2.4, 7.2)
-  } else if (leads) {
-    starPath(context, badge.x, badge.y, 8)
-    context.fillStyle = colours.surface
-    context.strokeStyle = colours.surface
-    context.lineWidth = 3
-    context.stroke()
-    context.fillStyle = colours.text
-    context.fill()
-  }
-}
-
-/** The outer arc is the next timer. The two inner ones are the lease: solid in true time, thin as the holder believes. */
-function drawArcs(context: Context, { picture, cursor, colours }: PlaceScene, spot: NodeSpot): void {
-  const { x, y, radius, place } = spot
-  const lane = picture.lanes[place]
-  if (lane === undefined) return
-  const arc = (reach: number, share: number, colour: string, width: number): void => {
-    if (share <= 0) return
-    context.strokeStyle = colour
-    context.lineWidth = width
-    context.beginPath()
-    context.arc(x, y, reach, NOON, NOON + FULL * Math.min(1, share))
-    context.stroke()
-  }
-  const { lease } = conditionAt(lane, cursor)
-  if (lease !== null) {
-    const length = Math.max(lease.until, lease.believed) - lease.from
-    const truly = (lease.until - cursor.at) / length
-    const believed = (lease.believed - cursor.at) / length
-    arc(radius + 6, truly, ownColour(colours, place), 4)
-    arc(radius + 10.5, believed, believed > truly + 1e-9 ? colours.bad : colours.text, 1.5)
-  }
-  const [timer] = timersAt(lane, cursor.at)
-  if (timer === undefined) return
-  arc(radius + 15, 1, colours.line, 1.5)
-  arc(radius + 15, (timer.due - cursor.at) / Math.max(1, timer.due - timer.from), colours.quiet, 1.5)
 }
