@@ -183,10 +183,12 @@ describe('conclave sim FILE', () => {
     const line = 1 + lines.findIndex((text) => text.includes('"node":2') && text.includes('"role":"leader"'))
     const { code, stdout } = await conclave('replay', trace, '--why', String(line))
     expect(code).toBe(0)
-    const told = stdout.trimEnd().split('\n')
-    expect(told[0]).toMatch(/^line \d+, 1[\d.]+ ms: Node 2 reaches .* and begins to lead\.$/)
-    expect(told[1]).toMatch(/^ {2}because nothing came in time: messages .* \(heartbeat from 3\) were lost/)
-    expect(told[2]).toMatch(/^line \d+, 1000 ms: An event of the scenario: partition \[\[3\]\]\.$/)
+    const explained = stdout.trimEnd().split('\n')
+    expect(explained[0]).toMatch(/^line \d+, 1[\d.]+ ms: Node 2 reaches .* and begins to lead\.$/)
+    expect(explained[1]).toMatch(
+      /^ {2}because nothing came in time: messages .* \(heartbeat from 3\) were lost/,
+    )
+    expect(explained[2]).toMatch(/^line \d+, 1000 ms: An event of the scenario: partition \[\[3\]\]\.$/)
     const json = await conclave('replay', trace, '--why', String(line), '--json')
     expect(JSON.parse(json.stdout).causes[1]).toMatchObject({ atMs: 1000, because: null })
     const late = await conclave('replay', trace, '--why', '99999')

@@ -1,8 +1,8 @@
 /** Clocks that events make drift and jump, in whole worlds. */
 import { describe, expect, it } from 'vitest'
 import { probeDefinition } from '../../../test/support/probe.ts'
-import { type Effect, type PlainObject, setTimer } from '../../core/index.ts'
-import { catalogue, protocols } from '../../protocols/index.ts'
+import { type Definition, type Effect, type PlainObject, setTimer } from '../../core/index.ts'
+import { catalogue } from '../../protocols/index.ts'
 import type { ClockReading } from '../scenario/options.ts'
 import type { Observation } from '../trace/index.ts'
 import { parseScenario, runScenario } from './index.ts'
@@ -30,7 +30,7 @@ function firings(...events: readonly PlainObject[]): readonly (readonly [string,
 describe('the timers of a node', () => {
   const set = act(100, 1, setTimer('a', 200_000), setTimer('b', 100_000))
 
-  it('fire when its clock shows their deadlines, at whatever rate it runs', () => {
+  it('fire when its clock shows their deadlines, at any rate', () => {
     expect(firings(set)).toEqual([
       ['b', 200],
       ['a', 300],
@@ -72,7 +72,7 @@ describe('the timers of a node', () => {
 })
 
 describe('a lease', () => {
-  const definition = catalogue.find('local-leader') as (typeof protocols)[number]
+  const definition = catalogue.find('local-leader') as Definition
 
   function leasesOf(...events: readonly PlainObject[]): readonly (Observation & { readonly type: 'view' })[] {
     const file = { protocol: 'local-leader', nodes: [1, 2, 3], untilMs: 1500, events }
@@ -117,7 +117,7 @@ describe('a lease', () => {
 })
 
 describe('an inspector', () => {
-  it('is told how each clock runs, from the beginning and after each change', () => {
+  it('learns how each clock runs, from the beginning and after each change', () => {
     const readings: (readonly [number, number, readonly ClockReading[]])[] = []
     const events = [
       { atMs: 100, drift: 1, ppm: 1_000_000 },
@@ -146,8 +146,8 @@ describe('an inspector', () => {
     ])
   })
 
-  it('is told when timers are due, and how the network is', () => {
-    const told: unknown[] = []
+  it('learns when timers are due, and how the network is', () => {
+    const reports: unknown[] = []
     const events = [
       act(10, 1, setTimer('a', [50_000, 60_000])),
       { atMs: 20, skew: 1, byMs: -5 },
@@ -158,11 +158,12 @@ describe('an inspector', () => {
     runScenario(probeDefinition, scenario, {
       inspect: {
         clock: () => {},
-        timer: (node, at, name, due) => void told.push([node, at, name, due === null ? null : due > 60_000]),
-        network: ({ from, closed }) => void told.push([from, closed]),
+        timer: (node, at, name, due) =>
+          void reports.push([node, at, name, due === null ? null : due > 60_000]),
+        network: ({ from, closed }) => void reports.push([from, closed]),
       },
     })
-    expect(told).toEqual([
+    expect(reports).toEqual([
       [0, []],
       [1, 10_000, 'a', expect.any(Boolean)],
       [1, 20_000, 'a', true],

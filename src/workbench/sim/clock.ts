@@ -48,7 +48,7 @@ export class Clock {
     return this.#since - before
   }
 
-  /** The rate, if an event has set it; else 1, whatever the small drift that the clock began with. */
+  /** The rate, if an event has set it; else 1, without the small drift that the clock began with. */
   get detunedRate(): number {
     return this.#isDetuned ? this.#rate : 1
   }

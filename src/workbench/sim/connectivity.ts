@@ -6,6 +6,14 @@ import type { Network } from './network.ts'
 /** A message that an event dropped (null) or made to take this long. */
 export type UntimelyMessage = { readonly from: number; readonly to: number; readonly delay: Micros | null }
 
+/** Which nodes run, and which of them cannot store anything. */
+type Condition = {
+  readonly running: readonly number[]
+  readonly unwritable: readonly number[]
+  /** Messages sent before this instant that an event has dropped, or made later than δ. */
+  readonly untimely?: readonly UntimelyMessage[]
+}
+
 /** Whether a message from one node may reach another in time, if both run. */
 export function mayReach(network: Network, from: number, to: number, { fast }: Timeliness): boolean {
   const { least } = network.qualityBetween(from, to)
@@ -15,17 +23,13 @@ export function mayReach(network: Network, from: number, to: number, { fast }: T
 /**
  * Two running nodes are connected if every message between them, both ways, is timely. A set is a stable
  * partition if its nodes are pairwise connected and no message from outside can reach any of them in time.
- *
- * `untimely`: messages sent before this instant that an event has dropped, or made later than δ.
  */
 export function connectivity(
   network: Network,
   nodes: readonly NodeId[],
-  running: readonly number[],
-  unwritable: readonly number[],
+  { running, unwritable, untimely = [] }: Condition,
   timeliness: Timeliness,
   lateness: Micros,
-  untimely: readonly UntimelyMessage[] = [],
 ): { readonly connected: Connected; readonly stable: readonly (readonly NodeId[])[]; readonly reach: Reach } {
   const isPunctual = lateness <= timeliness.lateness
   const isTimely = (from: number, to: number): boolean => {

@@ -100,7 +100,7 @@ export class InFlight {
     return []
   }
 
-  /** The copy of a message that arrives first. One that waits for its receiver has arrived by now. */
+  /** The copy of a message that arrives first. A message that waits for its receiver has arrived by now. */
   #find(number: number, now: Micros): Waiting | null {
     const { agenda, nodes } = this.#world
     for (const { backlog } of nodes) {

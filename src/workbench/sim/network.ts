@@ -135,7 +135,7 @@ export class Network {
     return random.integer(least, most)
   }
 
-  /** The links that lose every message, and those that are slow, by direction. */
+  /** The closed links and the slow links, by direction. */
   reading(from: Micros): NetworkReading {
     const pairs = this.#nodes.flatMap((a, sender) =>
       this.#nodes.flatMap((b, receiver) => {

@@ -48,7 +48,7 @@ const LONG = 60
 describe.each(protocols.map((definition) => [definition.name, definition] as const))(
   'a run of %s',
   (_, definition) => {
-    it('is the same up to the instant of one more event, whatever the event', () => {
+    it('is the same up to the instant of one more event of any kind', () => {
       const settings = { nodes: [3, 4] as const, options: {}, faults: FAULT_KINDS }
       const draw = scenarioDrawer(definition, settings)
       for (let seed = 1; seed <= 3; seed++) {

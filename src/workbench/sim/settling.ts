@@ -45,7 +45,7 @@ export class Settling {
   }
 
   /**
-   * Reports a disturbance and restarts the settling time. `messages`: those that an event dropped or delayed; nodes
+   * Reports a disturbance and restarts the settling time. `messages`: dropped or delayed by an event; nodes
    * between which they were sent count as connected only from now on.
    */
   disturb(now: Micros, messages: readonly UntimelyMessage[] = []): void {
@@ -68,8 +68,9 @@ export class Settling {
       return up && stalledUntil === 0 && mayReach(network, from, to, timeliness)
     })
     const report = (untimely: readonly UntimelyMessage[]): void => {
-      const indexes = [running.map(({ index }) => index), unwritable.map(({ index }) => index)] as const
-      const reading = connectivity(network, scenario.nodes, ...indexes, timeliness, lateness, untimely)
+      const indexOf = ({ index }: SimNode): number => index
+      const condition = { running: running.map(indexOf), unwritable: unwritable.map(indexOf), untimely }
+      const reading = connectivity(network, scenario.nodes, condition, timeliness, lateness)
       observe({ type: 'connectivity', at: now, ...reading })
     }
     const untimely = messages.filter(({ delay: took }) => took === null || took > timeliness.delay)

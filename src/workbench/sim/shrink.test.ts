@@ -101,14 +101,14 @@ describe('shrinking with events of clocks and messages', () => {
     { atMs: 60, drop: 7 },
   ]
 
-  it('leaves out those that the violation does not need, and those of nodes that are gone', () => {
+  it('leaves out events that the violation does not need, and events of nodes that are gone', () => {
     const small = shrink(probeDefinition, scenario({ events }), 'no-bad-news', options)
     expect(small.nodes).toEqual([1, 2])
     expect(small.events).toHaveLength(1)
     expect(violates(probeDefinition, small, 'no-bad-news', options)).toBe(true)
   })
 
-  it('keeps a smaller scenario only if the violation remains, whatever its numbers mean then', () => {
+  it('keeps a smaller scenario only if the violation remains, though its numbers may mean other messages', () => {
     // Only the delay makes the bad news late; without the first message its number would be another.
     const late: Spec<null> = {
       ...noBadNews,

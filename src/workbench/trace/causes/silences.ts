@@ -1,6 +1,6 @@
 /** Why a timer was not reset in time: which messages did not come, and what kept them away. */
 import { type Micros, msOf, type NodeId } from '../../../core/index.ts'
-import type { LossReason, TraceRecord } from '../records.ts'
+import type { TraceRecord } from '../records.ts'
 import type { Link } from './cause.ts'
 import { sourceOfLoss } from './losses.ts'
 import { type Absence, carriedOut, isStep, type Past, type Sending, type StepRecord } from './past.ts'
@@ -125,9 +125,7 @@ function lostMessages(past: Past, words: Words, wait: Wait, peers: readonly Node
     const endings = past.endingsOf(sending.message)
     const [ending] = endings
     const isLost = ending !== undefined && ending.lost !== null && endings.every((each) => each.lost !== null)
-    return isLost && ending.record <= wait.fired + 1
-      ? [{ sending, ending, why: ending.lost as LossReason }]
-      : []
+    return isLost && ending.record <= wait.fired + 1 ? [{ sending, ending, why: ending.lost }] : []
   })
   const [first] = lost
   if (first === undefined) return null
