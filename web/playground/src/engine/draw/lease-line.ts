@@ -8,6 +8,8 @@ import type { Micros, View } from '../../../../../src/core/index.ts'
 import type { LeaseSpan } from '../picture.ts'
 import type { ClockLine } from './clock-line.ts'
 
+const ROUNDING: Micros = 2
+
 export class LeaseLine {
   readonly #clock: ClockLine
   readonly #past: LeaseSpan[] = []
@@ -19,10 +21,18 @@ export class LeaseLine {
 
   /** `now`: on the node's clock. */
   see(at: Micros, now: Micros, { role, until, token }: View): void {
-    this.end(at)
-    if (role !== 'leader' || until === null) return
+    if (role !== 'leader' || until === null) {
+      this.end(at)
+      return
+    }
     const believed = this.#clock.whenShows(until, at)
     const exact = at + Math.max(0, until - now)
+    const current = this.#current
+    // The view has changed, but not its lease. Instants are rounded.
+    const isSame =
+      current !== null && current.token === token && Math.abs(believed - current.believed) <= ROUNDING
+    if (isSame && current.to > at) return
+    this.end(at)
     this.#current = { from: at, to: Math.max(exact, believed), until: exact, believed, token }
   }
 

@@ -6,7 +6,8 @@ export type MessageWords = { readonly text: string; readonly isRoutine: boolean 
 
 export function describeMessage(definition: Definition, body: Message): MessageWords {
   const own = carriedIn(definition, body).filter(({ kind }) => definition.kinds.includes(kind))
-  if (own.length === 0) return { text: messageText(body), isRoutine: true }
+  // Of a message of a layer, such as a heartbeat, its kind says enough.
+  if (own.length === 0) return { text: attempt(() => definition.kindOf(body)) ?? body.kind, isRoutine: true }
   const words = own.map((message) => summarize(definition, message))
   return {
     text: words.map(({ text }) => text).join(' and '),

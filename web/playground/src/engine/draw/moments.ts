@@ -17,6 +17,10 @@ const LOSSES: { readonly [why in NonNullable<Flight['lost']>]: string } = {
 /** The time at the start of a line of a transcript. */
 const TIME = /^ *[\d.]+ ms {2}/
 
+/** A transcript is terse; a reader of one line wants a sentence. */
+const TIMER = /^(\S+) timer (\S+?)(?=:|$| --)/
+const COMMAND = /^(\S+) command /
+
 export function momentsOf(run: RecordedRun, flights: readonly Flight[]): readonly Moment[] {
   const builder = new MomentBuilder(run, flights)
   return run.records.map((record, index) => builder.take(record, index))
@@ -93,7 +97,11 @@ class MomentBuilder {
   #words(record: TraceRecord): { readonly text: string; readonly isRoutine: boolean } {
     const short = this.#short.line(record)
     const whole = this.#whole.line(record)
-    return { text: (short ?? whole ?? '').replace(TIME, ''), isRoutine: short === null }
+    const text = (short ?? whole ?? '').replace(TIME, '')
+    return {
+      text: text.replace(TIMER, "$1's timer $2 fires").replace(COMMAND, '$1 receives the command '),
+      isRoutine: short === null,
+    }
   }
 
   /** Whether a node begins to lead here, or ceases to. */

@@ -181,6 +181,26 @@ describe('messages', () => {
   })
 })
 
+describe('moments', () => {
+  const { moments } = drawn({
+    protocol: 'bully',
+    nodes: [1, 2, 3],
+    untilMs: 1500,
+    events: [
+      { atMs: 500, crash: 3 },
+      { atMs: 501, command: { node: 2, do: 'detect', of: 3 } },
+    ],
+  })
+  const texts = moments.map(({ text }) => text)
+
+  it('are sentences', () => {
+    expect(texts).toContain('3 crashes')
+    expect(texts.find((text) => text.startsWith('2 receives the command detect(of 3)'))).toBeDefined()
+    expect(texts.find((text) => /^\d's timer [\w/-]+ fires/.test(text))).toBeDefined()
+    expect(texts.filter((text) => / ms {2}/.test(text))).toEqual([])
+  })
+})
+
 describe('verdicts', () => {
   it('name the moment of the first violation', () => {
     const picture = drawn({
