@@ -1,6 +1,6 @@
 // npm run bench -- playground [ROUNDS]: the playground's worker in Chromium beside Node, with the same scenarios and searches:
 // steps a second (target: 70 % of Node's) and states a second (target: 60 %). And its size (target: 260 kB gzipped), and
-// how long a fresh profile waits for the first picture (target: 1 s).
+// how long a fresh profile waits for the first picture (target: 1 s), and the frames of a crowded picture (target: 60/s).
 /* oxlint-disable no-await-in-loop -- one measurement after the other */
 import { createReadStream, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -130,6 +130,61 @@ async function firstPicture(browser, url) {
   return took
 }
 
+/** 20 nodes that ping each other; about 230 messages are in flight at any time. */
+const CROWDED = {
+  protocol: 'omega',
+  nodes: numbered(20),
+  options: { pingMs: 50, alphaMs: 200, timeoutMs: 600 },
+  network: { delayMs: [20, 40] },
+  untilMs: 4000,
+}
+
+/** The frames of a playing page, from Chromium's tracing: their intervals, and the script time of each. */
+async function printFrames(page, seconds) {
+  await page.evaluate(async (scenario) => {
+    const { playground } = globalThis
+    await playground.open(scenario)
+    playground.setPace?.('time')
+    playground.seek(2_000_000)
+    playground.setSpeed(0.02)
+    playground.play()
+  }, CROWDED)
+  const session = await page.context().newCDPSession(page)
+  const events = []
+  session.on('Tracing.dataCollected', ({ value }) => events.push(...value))
+  const ended = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve))
+  const includedCategories = ['devtools.timeline', 'disabled-by-default-devtools.timeline.frame']
+  await session.send('Tracing.start', { traceConfig: { includedCategories } })
+  const inFlight = await page.evaluate(
+    (length) =>
+      new Promise((resolve) => {
+        const { cursor, picture } = globalThis.playground.get()
+        const flights = picture.flights.filter(
+          ({ sentAt, endedAt }) => sentAt <= cursor.at && (endedAt ?? picture.endsAt) > cursor.at,
+        )
+        setTimeout(() => resolve(flights.length), length)
+      }),
+    seconds * 1000,
+  )
+  await session.send('Tracing.end')
+  await ended
+  await page.evaluate(() => globalThis.playground.pause())
+  const ofFrames = (name) => events.filter((event) => event.name === name).toSorted((a, b) => a.ts - b.ts)
+  const drawn = ofFrames('DrawFrame').map(({ ts }) => ts / 1000)
+  const intervals = drawn.slice(1).map((at, index) => at - drawn[index])
+  const scripts = ofFrames('FireAnimationFrame').map(({ dur = 0 }) => dur / 1000)
+  console.log(
+    `playground  ${inFlight} messages in flight: ${(drawn.length / seconds).toFixed(1)} frames/s (target 60); ` +
+      `between frames ${spread(intervals)}; script ${spread(scripts)}`,
+  )
+}
+
+function spread(values) {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (part) => (sorted[Math.floor(part * (sorted.length - 1))] ?? Number.NaN).toFixed(1)
+  return `median ${at(0.5)}, 95 % ${at(0.95)}, 99 % ${at(0.99)}, most ${at(1)} ms`
+}
+
 export async function printPlayground(rounds) {
   const executablePath = TOOLS.chromium.program()
   if (executablePath === null) {
@@ -150,6 +205,8 @@ export async function printPlayground(rounds) {
     )
     const page = await (await browser.newContext()).newPage()
     await page.goto(url)
+    await page.waitForFunction(() => globalThis.playground?.get().picture !== null)
+    await printFrames(page, 10)
     for (const [name, work] of Object.entries(SCENARIOS))
       await compare(
         `steps   ${name}`,
