@@ -5,7 +5,7 @@
  * All instants are true time, in microseconds, unless a field says otherwise. A schedule (the untimed world) counts one
  * step as one millisecond.
  */
-import type { Command, Micros, NodeId, PlainObject, Role } from '../../../../src/core/index.ts'
+import type { Micros, NodeId, PlainObject, Role } from '../../../../src/core/index.ts'
 import type { LossReason } from '../../../../src/workbench/trace/index.ts'
 
 export type Picture = {
@@ -181,5 +181,3 @@ export type Inspection = {
 
 /** One link of a causal chain, the effect first. `because`: how the next one led to it. */
 export type Cause = { readonly moment: number; readonly text: string; readonly because: string | null }
-
-export type GivenCommand = { readonly node: NodeId; readonly command: Command }

@@ -18,7 +18,7 @@ const LOSSES: { readonly [why in NonNullable<Flight['lost']>]: string } = {
 const TIME = /^ *[\d.]+ ms {2}/
 
 /** A transcript is terse; a reader of one line wants a sentence. */
-const TIMER = /^(\S+) timer (\S+?)(?=:|$| --)/
+const TIMER = /^(\S+) timer ([^:]+?)(?=:|$| --)/
 const COMMAND = /^(\S+) command /
 
 export function momentsOf(run: RecordedRun, flights: readonly Flight[]): readonly Moment[] {

@@ -60,13 +60,13 @@ function isApplied(network: Network, event: ScenarioEvent): boolean {
 }
 
 function noteSlow(slow: Map<string, Link>, event: ScenarioEvent): void {
-  if ('slow' in event) for (const link of bothWays(event.slow)) slow.set(link.join(' '), link)
+  if ('slow' in event) for (const link of bothDirections(event.slow)) slow.set(link.join(' '), link)
   if (!('heal' in event)) return
   if (event.heal === 'all') slow.clear()
-  else for (const link of bothWays(event.heal)) slow.delete(link.join(' '))
+  else for (const link of bothDirections(event.heal)) slow.delete(link.join(' '))
 }
 
-function bothWays(pairs: readonly Link[]): readonly Link[] {
+function bothDirections(pairs: readonly Link[]): readonly Link[] {
   return pairs.flatMap(([a, b]) => [[a, b] as const, [b, a] as const])
 }
 
@@ -85,7 +85,7 @@ function untimedNetworks({ header, records }: RecordedRun): readonly NetworkStat
     if (record.type !== 'world') continue
     const { do: word, node, peer } = record.event as PlainObject & { node: NodeId; peer: NodeId }
     if (word !== 'cut' && word !== 'heal') continue
-    for (const link of bothWays([[node, peer]])) {
+    for (const link of bothDirections([[node, peer]])) {
       if (word === 'cut') open.delete(keyOf(link))
       else open.add(keyOf(link))
     }
