@@ -101,7 +101,7 @@ await describeWithTool('chromium', 'a module in the playground', (program) => {
       expect(await page.evaluate(() => playground.get().isRunning)).toBe(true)
       const { problems } = await asked
       expect(problems[0]?.message).toMatch(
-        /ended: nothing happened for 6 s; a loop in ballot\.mjs may never end$/,
+        /^the engine was stopped: nothing happened for 6 s; a loop in ballot\.mjs may never end$/,
       )
       const protocol = await page.evaluate(async () => {
         await playground.openProtocol('bully')

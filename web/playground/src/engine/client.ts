@@ -16,9 +16,6 @@ function startWorker(): WorkerPort {
   return new Worker(new URL('../worker/main.ts', import.meta.url), { type: 'module', name: 'engine' })
 }
 
-/** A search over all states is silent while it looks for livelocks. */
-const EXPLORING_MS = 60_000
-
 /** Searches leave one core to the page, and take no more than they can use. */
 function searchWorkers(): number {
   return Math.min(4, Math.max(1, navigator.hardwareConcurrency - 1))
@@ -61,7 +58,7 @@ class Client {
 
   /** In a worker that ends with the request. */
   async #alone(request: RequestOf<'explore'>, { signal, onProgress }: AskSettings): Promise<Done['explore']> {
-    const link = new WorkerLink(this.#start(), EXPLORING_MS)
+    const link = new WorkerLink(this.#start())
     const cancel = (): void => link.end(CANCELLED)
     signal?.addEventListener('abort', cancel)
     try {

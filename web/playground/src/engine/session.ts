@@ -86,7 +86,12 @@ export class Session {
       if (records % 64 === 0) onProgress({ done: records, of: null, text: `${count(records)} events` })
     })
     this.#keep(run)
-    return { picture: pictureOf(run), scenario: file, tookMs: performance.now() - began }
+    const progress = { done: run.records.length, of: null, text: 'drawing' }
+    return {
+      picture: pictureOf(run, () => onProgress(progress)),
+      scenario: file,
+      tookMs: performance.now() - began,
+    }
   }
 
   async #open({ files }: RequestOf<'open'>): Promise<Done['open']> {

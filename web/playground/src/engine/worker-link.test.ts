@@ -78,10 +78,20 @@ describe('WorkerLink', () => {
     expect(await asked).toEqual([
       {
         place: null,
-        message: 'the run was ended: nothing happened for 6 s; a loop in mine.mjs may never end',
+        message: 'the engine was stopped: nothing happened for 6 s; a loop in mine.mjs may never end',
       },
     ])
     expect(await problemsOf(link.ask({ type: 'trace' }))).toHaveLength(1)
+  })
+
+  it('waits longer for a large trace', () => {
+    const { worker, link } = started()
+    worker.reply({ type: 'ready' })
+    void problemsOf(link.ask({ type: 'open', files: [] }))
+    vi.advanceTimersByTime(59_999)
+    expect(worker.hasEnded).toBe(false)
+    vi.advanceTimersByTime(1)
+    expect(worker.hasEnded).toBe(true)
   })
 
   it('lets a worker go on as long as it reports progress', () => {

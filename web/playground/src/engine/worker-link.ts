@@ -10,6 +10,9 @@ import type { RequestOf, WorkerDone, WorkerRequest } from './worker-messages.ts'
 /** How long a worker may be silent while it works, and while it loads. */
 export const SILENCE_MS = 6000
 const LOADING_MS = 30_000
+/** These run no code of the user in one piece. A large trace takes long, and so does the search for livelocks. */
+const LONG_SILENCE_MS = 60_000
+const LONG: readonly WorkerRequest['type'][] = ['open', 'explore']
 
 export const CANCELLED: Problem = { place: null, message: 'cancelled' }
 
@@ -29,15 +32,13 @@ export type WorkerPort = Pick<Worker, 'postMessage' | 'terminate'> & {
 export class WorkerLink {
   readonly #worker: WorkerPort
   readonly #pending = new Map<number, Pending>()
-  readonly #silenceMs: number
   #watchdog: ReturnType<typeof setTimeout> | undefined
   #isReady = false
   #ids = 0
   #end: Problem | null = null
 
-  constructor(worker: WorkerPort, silenceMs: number = SILENCE_MS) {
+  constructor(worker: WorkerPort) {
     this.#worker = worker
-    this.#silenceMs = silenceMs
     worker.addEventListener('message', ({ data }) => this.#receive(data))
     worker.addEventListener('error', ({ message }) =>
       this.end({ place: null, message: `the worker failed: ${message || 'it could not start'}` }),
@@ -97,7 +98,9 @@ export class WorkerLink {
   #watch(): void {
     clearTimeout(this.#watchdog)
     if (this.#pending.size === 0 && this.#isReady) return
-    const limit = this.#isReady ? this.#silenceMs : LOADING_MS
+    const isLong = [...this.#pending.values()].some(({ request }) => LONG.includes(request.type))
+    const working = isLong ? LONG_SILENCE_MS : SILENCE_MS
+    const limit = this.#isReady ? working : LOADING_MS
     this.#watchdog = setTimeout(() => this.end(this.#silence(limit)), limit)
   }
 
@@ -108,6 +111,6 @@ export class WorkerLink {
     const [pending] = this.#pending.values()
     const module = pending !== undefined && 'module' in pending.request ? pending.request.module : null
     const cause = module === null ? '' : `; a loop in ${module.name} may never end`
-    return { place: null, message: `the run was ended: nothing happened for ${seconds} s${cause}` }
+    return { place: null, message: `the engine was stopped: nothing happened for ${seconds} s${cause}` }
   }
 }

@@ -7,9 +7,16 @@ import { lanesOf } from './lanes.ts'
 import { momentsOf } from './moments.ts'
 import { networksOf } from './networks.ts'
 
-export function pictureOf(run: RecordedRun): Picture {
+/** `onPart` is called after each part: drawing a long run takes a while. */
+export function pictureOf(run: RecordedRun, onPart: () => void = () => {}): Picture {
   const { definition, header, scenario, isUntimed, endsAt, cutShort, verdicts, goals } = run
+  onPart()
   const flights = flightsOf(run)
+  onPart()
+  const moments = momentsOf(run, flights)
+  onPart()
+  const lanes = lanesOf(run)
+  onPart()
   return {
     protocol: header.protocol,
     nodes: header.nodes,
@@ -17,9 +24,9 @@ export function pictureOf(run: RecordedRun): Picture {
     isUntimed,
     endsAt,
     cutShort,
-    moments: momentsOf(run, flights),
+    moments,
     flights,
-    lanes: lanesOf(run),
+    lanes,
     networks: networksOf(run),
     verdicts,
     goals,
