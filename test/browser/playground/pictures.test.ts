@@ -90,15 +90,23 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
       ],
       untilMs: 16_000,
     })
+    // The whole run in view: then the picture does not depend on which part was shown before.
+    await page.keyboard.press('0')
     const result = await page.evaluate(async () => {
       const frame = (): Promise<unknown> =>
         new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
       const drawn = (): string =>
-        [...document.querySelectorAll('canvas')].map((canvas) => canvas.toDataURL().slice(-4000)).join(' ')
+        [...document.querySelectorAll('canvas')].map((canvas) => canvas.toDataURL()).join(' ')
       const count = playground.get().picture?.moments.length ?? 0
       const sample = 500
       const forward: string[] = []
       playground.seekStart()
+      // The page is laid out again for the new run.
+      for (let frames = 0, last = ''; frames < 100 && last !== drawn(); frames += 1) {
+        last = drawn()
+        // oxlint-disable-next-line no-await-in-loop -- one frame after the other
+        for (let each = 0; each < 5; each += 1) await frame()
+      }
       for (let moment = playground.get().cursor.moment; moment < count - 1; moment += 1) {
         playground.step('record', 1)
         if (playground.get().cursor.moment !== moment + 1) return { count, wrong: moment }
@@ -126,6 +134,7 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
     expect(result.count).toBeGreaterThanOrEqual(5000)
     expect(result.wrong).toBe(null)
     expect(result.forward).toBeGreaterThan(9)
+    expect(result.same).toBe(true)
     await page.context().close()
   })
 
@@ -147,14 +156,6 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
     await expect.poll(at).toBeGreaterThan(elected + 100_000)
     await press('Space')
     expect(await page.evaluate(() => playground.get().isPlaying)).toBe(false)
-    await page.context().close()
-  })
-
-  it('keeps its place and its words with little motion', async () => {
-    const page = await openPlayground(browser, site)
-    await page.emulateMedia({ reducedMotion: 'reduce' })
-    await page.keyboard.press('ArrowRight')
-    expect(await page.locator('.now').innerText()).toMatch(/ms$/)
     await page.context().close()
   })
 })

@@ -1,6 +1,6 @@
 /** A canvas that fills its box at the resolution of the screen, and draws at most once per frame. */
 import { effect } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Size } from '../../../src/parts/hooks.ts'
 
 export type CanvasProps = Size & {
@@ -14,7 +14,7 @@ export function Canvas({ name, width, height, watch, draw }: CanvasProps) {
   const ref = useRef<HTMLCanvasElement>(null)
   const latest = useRef(draw)
   latest.current = draw
-  useEffect(() => {
+  useLayoutEffect(() => {
     const canvas = ref.current
     const context = canvas?.getContext('2d') ?? null
     if (canvas === null || context === null || width === 0 || height === 0) return undefined
@@ -24,13 +24,19 @@ export function Canvas({ name, width, height, watch, draw }: CanvasProps) {
     let frame = 0
     const paint = (): void => {
       frame = 0
+      context.save()
       context.setTransform(ratio, 0, 0, ratio, 0, 0)
       context.clearRect(0, 0, width, height)
       latest.current(context, { width, height })
+      context.restore()
     }
+    // A change of its size clears a canvas: it is painted in the same frame.
+    paint()
+    let isFirst = true
     const stop = effect(() => {
       watch()
-      if (frame === 0) frame = requestAnimationFrame(paint)
+      if (frame === 0 && !isFirst) frame = requestAnimationFrame(paint)
+      isFirst = false
     })
     return () => {
       stop()

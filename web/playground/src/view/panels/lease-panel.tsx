@@ -1,4 +1,5 @@
 /** The signature of the page: what is left of each lease in true time, and what its holder believes. */
+import { useMemo } from 'preact/hooks'
 import { formatMs } from '../../../../src/view/format.ts'
 import type { Lane, Picture } from '../../engine/picture.ts'
 import { colourNumber } from '../colours.ts'
@@ -10,7 +11,21 @@ import { type LeaseLeft, leaseLeft } from '../time/leases.ts'
 const LEAST_DIFFERENCE = 20
 const MOST_SHOWN = 3
 
+/** The largest number of leases at the same time. Room for them stays reserved, so that the pictures do not move. */
+function mostRows({ lanes }: Picture): number {
+  let most = 1
+  for (const lane of lanes) {
+    for (const { from } of lane.leases) {
+      const held = lanes.filter((each) => leaseAt(each, from) !== null).length
+      if (held >= MOST_SHOWN) return MOST_SHOWN
+      most = Math.max(most, held)
+    }
+  }
+  return most
+}
+
 export function LeasePanel({ picture }: { readonly picture: Picture }) {
+  const rows = useMemo(() => mostRows(picture), [picture])
   const { at } = calmCursor.value
   const held = picture.lanes.flatMap((lane, place) => {
     const span = leaseAt(lane, at)
@@ -19,7 +34,7 @@ export function LeasePanel({ picture }: { readonly picture: Picture }) {
   if (picture.lanes.every(({ leases }) => leases.length === 0)) return null
   const length = Math.max(1, ...held.map(({ left }) => left.length))
   return (
-    <section class="leases" aria-label="Leases">
+    <section class="leases" aria-label="Leases" style={{ '--rows': rows }}>
       {held.length === 0 ? (
         <p class="no-lease">
           <b>No node holds a lease.</b> <span>A bar appears here when a node is elected.</span>

@@ -27,6 +27,8 @@ export type PlaceScene = {
 const MOST_LINKED = 12
 const MOST_LABELS = 14
 const MOST_LOST = 40
+/** A smaller node has no words. */
+const SMALL = 14
 const FULL = 2 * Math.PI
 
 export function drawPlace(context: Context, scene: PlaceScene): void {
@@ -41,7 +43,7 @@ export function drawPlace(context: Context, scene: PlaceScene): void {
 }
 
 function drawBlocks(context: Context, { spots, colours, font }: PlaceScene, network: NetworkState): void {
-  const middle = spots.reduce((sum, { x }) => sum + x, 0) / Math.max(1, spots.length)
+  const middle = mean(spots.map(({ x }) => x))
   network.blocks.forEach((block, place) => {
     const inside = spots.filter(({ node }) => block.includes(node))
     const [first] = inside
@@ -59,17 +61,31 @@ function drawBlocks(context: Context, { spots, colours, font }: PlaceScene, netw
     context.strokeStyle = tint
     context.fillStyle = tint
     path()
-    context.lineWidth = first.radius < 14 ? 2 * first.radius + 16 : 2 * first.radius + 52
+    context.fill()
+    // The rim lies outside of the filled part only: two layers would be darker than one.
+    context.rect(0, 0, 10_000, 10_000)
+    context.clip('evenodd')
+    path()
+    context.lineWidth = first.radius < SMALL ? 2 * first.radius + 16 : 2 * first.radius + 52
     context.stroke()
     context.restore()
-    const far = inside.reduce((a, b) => (Math.abs(b.x - middle) > Math.abs(a.x - middle) ? b : a))
-    const away = far.x < middle ? -1 : 1
     context.font = `650 11px ${font}`
     const name = `side ${'ABCDEFGH'[place] ?? place + 1}`
-    const above = far.radius < 14 ? 16 : 22
-    label(context, name, far.x + away * 8, far.y - far.radius - above, tint, colours.surface)
+    if (first.radius < SMALL) {
+      // There is no room outside of the ring.
+      const x = middle + 0.6 * (mean(inside.map((spot) => spot.x)) - middle)
+      const y = mean(spots.map((spot) => spot.y))
+      label(context, name, x, y + 0.6 * (mean(inside.map((spot) => spot.y)) - y), tint, colours.surface)
+      return
+    }
+    const far = inside.reduce((a, b) => (Math.abs(b.x - middle) > Math.abs(a.x - middle) ? b : a))
+    const away = far.x < middle ? -1 : 1
+    label(context, name, far.x + away * 8, far.y - far.radius - 22, tint, colours.surface)
   })
 }
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length)
 
 const key = (from: NodeId, to: NodeId): string => `${from}>${to}`
 
@@ -85,7 +101,9 @@ function drawLinks(context: Context, scene: PlaceScene, network: NetworkState | 
       const there = closed.has(key(a.node, b.node))
       const back = closed.has(key(b.node, a.node))
       const isSlow = slow.has(key(a.node, b.node)) || slow.has(key(b.node, a.node))
-      if (spots.length > MOST_LINKED && !isChosen && !there && !back && !isSlow) continue
+      // The sides of a partition say it already.
+      const isHurt = isSlow || ((there || back) && network?.blocks.length === 0)
+      if (spots.length > MOST_LINKED && !isChosen && !isHurt) continue
       drawLink(context, scene, [a, b], { there, back, isSlow, isChosen })
     }
   })

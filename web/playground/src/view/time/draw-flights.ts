@@ -21,7 +21,7 @@ export function drawFlights(context: Context, scene: BaseScene): void {
   const shown = flights.between(scale.from, scale.to).filter(({ isRoutine }) => showsRoutine || !isRoutine)
   const events = shown.filter(({ isRoutine }) => !isRoutine)
   // Very many lines together shall not hide the lanes.
-  const faint = Math.min(0.4, 300 / shown.length)
+  const faint = Math.min(0.4, Math.max(0.04, 300 / shown.length))
   for (const flight of shown) {
     context.globalAlpha = flight.isRoutine ? faint : 0.95
     drawFlight(context, scene, flight, { hasHead: events.length <= MOST_HEADS && !flight.isRoutine })

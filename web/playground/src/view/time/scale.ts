@@ -28,8 +28,9 @@ export function zoom(range: TimeRange, factor: number, around: Micros, endsAt: M
 /** Moves the range, but not beyond the run. A range longer than the run shows all of it. */
 export function pan(range: TimeRange, by: Micros, endsAt: Micros): TimeRange {
   const span = range.to - range.from
+  if (span >= endsAt) return { from: (endsAt - span) / 2, to: (endsAt + span) / 2 }
   const margin = span * 0.02
-  const latest = Math.max(-margin, endsAt + margin - span)
+  const latest = endsAt + margin - span
   const from = Math.min(Math.max(range.from + by, -margin), latest)
   return { from, to: from + span }
 }
