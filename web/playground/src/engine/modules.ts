@@ -151,10 +151,13 @@ function lineIn(stack: string, url: string): string | null {
   return line === null ? null : `line ${line[0]}`
 }
 
+/** The line of an import or a re-export that has the name of the module. */
+const STATEMENT = /^\s*(?:import\s*|(?:import\b|export\b|\})[^"'=;]*\bfrom\s*)["']([^"']+)["']/
+
 /** An import of a module that the playground does not provide. */
 function strangeImport(text: string): { readonly place: string; readonly message: string } | null {
   for (const [index, line] of text.split('\n').entries()) {
-    const match = /^\s*(?:import|export|\})[^"']*["']([^"']+)["']/.exec(line)
+    const match = STATEMENT.exec(line)
     const name = match?.[1]
     if (name === undefined || providedModules[name] !== undefined) continue
     const known = Object.keys(providedModules).join(', ')

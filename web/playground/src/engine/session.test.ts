@@ -124,6 +124,14 @@ describe('a module of the user', () => {
     ])
   })
 
+  it('with a syntax error is not taken for an import, although strings follow `export`', async () => {
+    const { name, text } = module()
+    const problems = await problemsOf(
+      run({ name, text: `${text}export const other = define({ name: 'x' }\n` }),
+    )
+    expect(problems[0]?.message).toMatch(/^SyntaxError: /)
+  })
+
   it('without a protocol, or with a name of the package, is refused', async () => {
     expect((await problemsOf(run({ name: 'a.mjs', text: 'export const a = 1' })))[0]?.message).toMatch(
       /^a\.mjs must export `protocol`/,
