@@ -10,7 +10,7 @@ import { gzipSync } from 'node:zlib'
 import { chromium } from 'playwright-core'
 import { catalogue } from '../dist/protocols/index.js'
 import { explore } from '../dist/workbench/explore/index.js'
-import { checkedOptions, parseScenario, runSeed } from '../dist/workbench/sim/index.js'
+import { checkedOptions, parseScenario, runScenario } from '../dist/workbench/sim/index.js'
 import { TOOLS } from '../scripts/servers/tools.mjs'
 
 const ROOT = fileURLToPath(new URL('../dist/playground/', import.meta.url))
@@ -37,8 +37,7 @@ function nodeSteps({ scenario, seeds }) {
   const definition = catalogue.find(scenario.protocol)
   const began = performance.now()
   let steps = 0
-  for (let seed = 1; seed <= seeds; seed++)
-    steps += runSeed(definition, (drawn) => ({ ...parsed, seed: drawn }), seed).steps
+  for (let seed = 1; seed <= seeds; seed++) steps += runScenario(definition, { ...parsed, seed }).steps
   return steps / ((performance.now() - began) / 1000)
 }
 
