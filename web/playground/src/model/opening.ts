@@ -125,6 +125,18 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
     })
   }
 
+  async function openAny(fragment: string): Promise<void> {
+    const [, kind, value = ''] = /^(lesson|protocol|file)=(.+)$/s.exec(fragment) ?? []
+    try {
+      if (kind === 'lesson') await openLessonNamed(decodeURIComponent(value))
+      else if (kind === 'protocol') await openProtocol(decodeURIComponent(value))
+      else if (kind === 'file') await openServed(value.split('/').map(decodeURIComponent))
+      else await openLink(fragment)
+    } catch (error) {
+      set({ problems: problemsOf(error) })
+    }
+  }
+
   return {
     open,
     openProtocol,
@@ -142,17 +154,13 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
     },
     openFiles: async (files) => openWhatever(await readFiles(files)),
     async openFragment(fragment) {
-      const text = fragment.replace(/^#/, '')
-      const named = /^(lesson|protocol|file)=(.+)$/s.exec(text)
-      try {
-        const value = decodeURIComponent(named?.[2] ?? '')
-        if (named?.[1] === 'lesson') await openLessonNamed(value)
-        else if (named?.[1] === 'protocol') await openProtocol(value)
-        else if (named?.[1] === 'file') await openServed(value.split('/'))
-        else await openLink(text)
-      } catch (error) {
-        set({ problems: problemsOf(error) })
-      }
+      await openAny(fragment.replace(/^#/, ''))
+      const { problems, picture } = get()
+      const [first] = PROTOCOLS
+      if (picture !== null || first === undefined) return
+      // A fresh page with a bad link shows something to play with, and what is wrong.
+      await openProtocol(first.name)
+      set({ problems })
     },
   }
 }

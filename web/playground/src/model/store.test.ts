@@ -74,6 +74,13 @@ describe('opening', () => {
     await store.openFragment('#file=other.json')
     expect(store.get().problems).toMatchObject([{ message: expect.stringContaining('not there') }])
   })
+
+  it('a bad link on a fresh page says what is wrong, and shows something to play with', async () => {
+    const store = testStore()
+    await store.openFragment('#2.x.y')
+    expect(store.get().problems).toMatchObject([{ message: expect.stringContaining('newer version') }])
+    expect(store.get().picture?.protocol).toBe('local-leader')
+  })
 })
 
 describe('acting', () => {
