@@ -110,15 +110,18 @@ function TimeCard() {
           {hasLeases ? (
             <>
               <span>
-                <i class="key-true" /> lease in true time
+                <i class="key-true" /> lease, true time
               </span>
               <span>
-                <i class="key-believed" /> as its holder believes
+                <i class="key-believed" /> as believed
+              </span>
+              <span>
+                <i class="key-wrong" /> wrong belief
               </span>
             </>
           ) : null}
           <span>
-            <i class="key-stall" /> paused or suspended
+            <i class="key-stall" /> stalled
           </span>
         </p>
         <div class="tools">

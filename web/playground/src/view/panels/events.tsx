@@ -4,7 +4,7 @@ import type { Moment, Picture } from '../../engine/picture.ts'
 import { colourNumber } from '../colours.ts'
 import { countWhile, placeOf } from '../look-up.ts'
 import { calmCursor, showsRoutine, store } from '../state.ts'
-import { formatInstant } from '../time/scale.ts'
+import { instantOf } from '../time/scale.ts'
 
 const ROW_PX = 26
 /** Rows above and below the visible part. */
@@ -66,7 +66,7 @@ export function Events({ picture }: { readonly picture: Picture }) {
                 store().seekMoment(number)
               }}
             >
-              <time>{formatInstant(moment.at, 1)}</time>
+              <time>{instantOf(picture, moment.at, 1)}</time>
               <span
                 class={
                   moment.node === null ? '' : `node-colour c${colourNumber(placeOf(picture, moment.node))}`

@@ -4,7 +4,7 @@ import { colourNumber } from '../colours.ts'
 import { placeOf, timersAt } from '../look-up.ts'
 import { conditionAt, wordOf } from '../node-words.ts'
 import { calmCursor, inspection, panel, selection, selectNode, store } from '../state.ts'
-import { formatInstant } from '../time/scale.ts'
+import { formatInstant, instantOf } from '../time/scale.ts'
 
 export function NodeState({ picture }: { readonly picture: Picture }) {
   const chosen = selection.value
@@ -20,7 +20,9 @@ export function NodeState({ picture }: { readonly picture: Picture }) {
     <div class={`node-state c${colourNumber(place)}`}>
       <p class="node-title">
         <b class="node-colour">Node {lane.node}</b> <span>{wordOf(conditionAt(lane, now))}</span>
-        {seen === null ? null : <span class="own-clock">own clock {formatInstant(seen.clock, 1)}</span>}
+        {seen === null || picture.isUntimed ? null : (
+          <span class="own-clock">own clock {formatInstant(seen.clock, 1)}</span>
+        )}
       </p>
       {seen === null ? null : (
         <>
@@ -135,7 +137,7 @@ function MessageText({ picture, message, copy }: MessageTextProps) {
           <button type="button" class="quiet" onClick={() => store().seekMoment(sentIn)}>
             sent
           </button>
-          <span>{formatInstant(sentAt, 1)}</span>
+          <span>{instantOf(picture, sentAt, 1)}</span>
         </li>
         <li>
           {endedAt === null || endedIn === null ? (
@@ -146,7 +148,8 @@ function MessageText({ picture, message, copy }: MessageTextProps) {
                 {lost === null ? 'arrived' : `lost (${lost})`}
               </button>
               <span>
-                {formatInstant(endedAt, 1)}, after {formatInstant(endedAt - sentAt, 1)}
+                {instantOf(picture, endedAt, 1)}
+                {picture.isUntimed ? '' : `, after ${formatInstant(endedAt - sentAt, 1)}`}
               </span>
             </>
           )}

@@ -6,7 +6,7 @@ import { Canvas } from '../canvas.tsx'
 import { type Colours, colours, ownColour } from '../colours.ts'
 import { Mark } from '../mark.tsx'
 import { calmCursor, cursor, isPlaying, pace, range, showAll, speed, store, zoomBy } from '../state.ts'
-import { formatInstant } from '../time/scale.ts'
+import { instantOf } from '../time/scale.ts'
 
 export function Transport({ picture }: { readonly picture: Picture }) {
   return (
@@ -24,7 +24,7 @@ export function Transport({ picture }: { readonly picture: Picture }) {
           />
           <IconButton label="Go to the end" mark="end" onClick={() => store().seekEnd()} keys="End" />
         </div>
-        <output class="now">{formatInstant(calmCursor.value.at, 1)}</output>
+        <output class="now">{instantOf(picture, calmCursor.value.at, 1)}</output>
         <Stepper kind="event" title="Event" keys={['←', '→']} />
         <Stepper kind="message" title="Message" keys={['⇧←', '⇧→']} />
         <Stepper kind="leadership" title="Leadership" keys={['⇧L', 'L']} />
@@ -163,7 +163,7 @@ function Scrubber({ picture }: { readonly picture: Picture }) {
       <input
         type="range"
         aria-label="Time"
-        aria-valuetext={`${formatInstant(now.at, 1)} of ${formatInstant(picture.endsAt, 1000)}`}
+        aria-valuetext={`${instantOf(picture, now.at, 1)} of ${instantOf(picture, picture.endsAt, 1000)}`}
         min={0}
         max={picture.endsAt}
         step={1}

@@ -3,7 +3,7 @@ import { Glyph, type GlyphName } from '../../../../src/parts/glyph.tsx'
 import { plural } from '../../../../src/view/format.ts'
 import type { Picture, Verdict } from '../../engine/picture.ts'
 import { pausesAtViolation, selection, store } from '../state.ts'
-import { formatInstant } from '../time/scale.ts'
+import { instantOf } from '../time/scale.ts'
 
 const GLYPHS: { readonly [verdict in Verdict['verdict']]: GlyphName } = {
   held: 'healthy',
@@ -28,7 +28,7 @@ export function Verdicts({ picture }: { readonly picture: Picture }) {
       </header>
       <ul class="verdict-list">
         {sorted.map((verdict) => (
-          <VerdictRow key={verdict.name} verdict={verdict} />
+          <VerdictRow key={verdict.name} verdict={verdict} picture={picture} />
         ))}
         {picture.goals.map(({ name, title, count }) => (
           <li key={`goal ${name}`} class={count > 0 ? 'verdict is-held' : 'verdict is-vacuous'} title={title}>
@@ -43,7 +43,7 @@ export function Verdicts({ picture }: { readonly picture: Picture }) {
 
 const rank = ({ verdict }: Verdict): number => ['violated', 'held', 'vacuous'].indexOf(verdict)
 
-function VerdictRow({ verdict }: { readonly verdict: Verdict }) {
+function VerdictRow({ verdict, picture }: { readonly verdict: Verdict; readonly picture: Picture }) {
   const { name, title, moment, at, why, judged } = verdict
   const isChosen = selection.value?.type === 'spec' && selection.value.name === name
   const open = (): void => {
@@ -55,7 +55,7 @@ function VerdictRow({ verdict }: { readonly verdict: Verdict }) {
   }
   const text =
     verdict.verdict === 'violated'
-      ? `violated at ${at === null ? 'the end' : formatInstant(at, 1)}: ${why}`
+      ? `violated at ${at === null ? 'the end' : instantOf(picture, at, 1)}: ${why}`
       : verdict.verdict === 'held'
         ? `held, judged ${plural(judged, 'time')}`
         : `vacuous: ${why}`

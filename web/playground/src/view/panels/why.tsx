@@ -1,7 +1,7 @@
 /** A chain of causes, the effect first. */
 import type { Picture } from '../../engine/picture.ts'
 import { calmCursor, store, why } from '../state.ts'
-import { formatInstant } from '../time/scale.ts'
+import { instantOf } from '../time/scale.ts'
 
 export function WhyChain({ picture }: { readonly picture: Picture }) {
   const known = why.value
@@ -31,7 +31,7 @@ export function WhyChain({ picture }: { readonly picture: Picture }) {
               // oxlint-disable-next-line react/no-array-index-key -- a moment may occur twice
               <li key={order} aria-current={cause.moment === moment ? 'step' : undefined}>
                 <button type="button" onClick={() => store().seekMoment(cause.moment)}>
-                  <time>{at === undefined ? '' : formatInstant(at, 1)}</time>
+                  <time>{at === undefined ? '' : instantOf(picture, at, 1)}</time>
                   <span>{cause.text}</span>
                 </button>
                 {cause.because === null ? null : <p class="because">{cause.because}</p>}

@@ -80,7 +80,9 @@ function drawBlocks(context: Context, { spots, colours, font }: PlaceScene, netw
     }
     const far = inside.reduce((a, b) => (Math.abs(b.x - middle) > Math.abs(a.x - middle) ? b : a))
     const away = far.x < middle ? -1 : 1
-    label(context, name, far.x + away * 8, far.y - far.radius - 22, tint, colours.surface)
+    const y = far.y - far.radius - 22
+    const aside = y < 10 ? away * (far.radius + 34) : away * 8
+    label(context, name, far.x + aside, Math.max(10, y), tint, colours.surface)
   })
 }
 

@@ -31,6 +31,9 @@ export const spotOf = (spots: readonly NodeSpot[], node: NodeId): NodeSpot | und
 
 /** Messages of the two directions keep to their own side of a link. */
 const SIDE_PX = 4
+/** Where a message is drawn that is lost as it is sent, and where one waits that does not arrive in this run. */
+const LOST_AT = 0.3
+const LATEST = 0.8
 
 export function flightPoint(
   spots: readonly NodeSpot[],
@@ -42,9 +45,9 @@ export function flightPoint(
   const to = spotOf(spots, flight.to)
   if (from === undefined || to === undefined) return null
   const end = flight.endedAt ?? endsAt
-  const share =
-    end === flight.sentAt ? 0.3 : Math.max(0, Math.min(1, (at - flight.sentAt) / (end - flight.sentAt)))
-  return along(from, to, share)
+  if (end === flight.sentAt) return along(from, to, LOST_AT)
+  const share = (at - flight.sentAt) / (end - flight.sentAt)
+  return along(from, to, Math.max(0, Math.min(flight.endedAt === null ? LATEST : 1, share)))
 }
 
 /** A point on the way between two nodes, from rim to rim. */

@@ -6,7 +6,16 @@ import { drawCross, drawHatch, label, line, rounded } from '../shapes.ts'
 import { drawFlights } from './draw-flights.ts'
 import { type LaneBox, RULER_HEIGHT } from './lanes.ts'
 import { type LeaseBar, leaseBars } from './leases.ts'
-import { formatInstant, marksOf, ownMarks, stepFor, type TimeScale, xOf } from './scale.ts'
+import {
+  formatInstant,
+  instantOf,
+  MARK_PX,
+  marksOf,
+  ownMarks,
+  stepFor,
+  type TimeScale,
+  xOf,
+} from './scale.ts'
 export type BaseScene = {
   readonly picture: Picture
   readonly flights: FlightIndex
@@ -20,7 +29,6 @@ export type BaseScene = {
 
 type Context = CanvasRenderingContext2D
 
-const MARK_PX = 96
 /** A difference of the two scales that can be seen. */
 const LEAST_LEAN = 1.5
 export function drawBase(context: Context, scene: BaseScene): void {
@@ -37,8 +45,8 @@ export function drawBase(context: Context, scene: BaseScene): void {
   drawEvents(context, scene)
 }
 
-function drawGrid(context: Context, { scale, colours, height, boxes }: BaseScene): void {
-  const step = stepFor(scale, MARK_PX)
+function drawGrid(context: Context, { picture, scale, colours, height, boxes }: BaseScene): void {
+  const step = Math.max(stepFor(scale, MARK_PX), picture.isUntimed ? 1000 : 1)
   context.textAlign = 'left'
   context.lineWidth = 1
   for (const at of marksOf(scale, step)) {
@@ -46,7 +54,7 @@ function drawGrid(context: Context, { scale, colours, height, boxes }: BaseScene
     context.strokeStyle = colours.line
     line(context, x, 6, x, height)
     context.fillStyle = colours.quiet
-    context.fillText(formatInstant(at, step), x + 5, 11)
+    context.fillText(instantOf(picture, at, step), x + 5, 11)
   }
   context.strokeStyle = colours.line
   for (const { top } of boxes)
@@ -106,7 +114,8 @@ function drawClock(
   { lane, clockTop }: LaneBox,
 ): void {
   if (clockTop === null || lane.clock.length === 0 || picture.isUntimed) return
-  const step = stepFor(scale, MARK_PX) / 2
+  const step = stepFor(scale, MARK_PX / 4)
+  const labelStep = stepFor(scale, MARK_PX)
   const marks = ownMarks(lane, scale, step).map(({ own, at }) => ({
     own,
     x: xOf(scale, at),
@@ -121,13 +130,17 @@ function drawClock(
   line(context, scale.left, bottom, right, bottom)
   context.font = `10px ${font}`
   context.textAlign = 'center'
-  let lastLabel = Number.NEGATIVE_INFINITY
+  context.fillStyle = colours.quiet
+  context.textAlign = 'left'
+  context.fillText('own clock', scale.left + 4, bottom + 6.5)
+  context.textAlign = 'center'
+  let lastLabel = scale.left + 30
   for (const { own, x, trueX } of marks) {
     const isOff = Math.abs(x - trueX) > LEAST_LEAN
     context.strokeStyle = isOff ? colours.warn : colours.edge
     context.lineWidth = isOff ? 1.25 : 1
     line(context, Math.max(scale.left, trueX), clockTop, x, bottom)
-    if (!isOff || x - lastLabel < 58 || own % (2 * step) !== 0) continue
+    if (!isOff || x - lastLabel < 58 || own % labelStep !== 0) continue
     lastLabel = x
     context.fillStyle = colours.warn
     context.fillText(formatInstant(own, step), x, bottom + 6.5)
@@ -231,15 +244,15 @@ function drawViolation(
   context.strokeStyle = colours.bad
   context.lineWidth = 1.5
   context.setLineDash([4, 3])
-  line(context, x, 4, x, height)
+  line(context, x, 22, x, height)
   context.setLineDash([])
   context.font = `600 11px ${font}`
   const width = context.measureText(text).width + 12
   const left = Math.min(x, scale.left + scale.width - width)
   context.fillStyle = colours.bad
-  rounded(context, left, 2, width, 17, 3)
+  rounded(context, left, 21, width, 17, 3)
   context.fill()
   context.fillStyle = colours['on-accent']
-  context.fillText(text, left + 6, 11)
+  context.fillText(text, left + 6, 30)
   context.font = `11px ${font}`
 }

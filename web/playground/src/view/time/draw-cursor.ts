@@ -7,7 +7,7 @@ import { drawHatch, rounded } from '../shapes.ts'
 import type { BaseScene } from './draw-base.ts'
 import { drawHead, flightEnds } from './draw-flights.ts'
 import { type LaneBox, RULER_HEIGHT } from './lanes.ts'
-import { formatInstant, stepFor, xOf } from './scale.ts'
+import { instantOf, MARK_PX, marksOf, stepFor, xOf } from './scale.ts'
 
 type Context = CanvasRenderingContext2D
 
@@ -37,13 +37,13 @@ export function drawCursor(context: Context, scene: CursorScene): void {
   drawTime(context, scene, x)
 }
 
-function drawTime(context: Context, { scale, cursor, colours, font }: CursorScene, x: number): void {
-  const text = formatInstant(cursor.at, stepFor(scale, 96) / 100)
+function drawTime(context: Context, scene: CursorScene, x: number): void {
+  const { picture, scale, cursor, colours, font } = scene
+  const text = instantOf(picture, cursor.at, stepFor(scale, MARK_PX) / 100)
   context.font = `600 11px ${font}`
   const width = context.measureText(text).width + 14
   const left = Math.min(Math.max(x - width / 2, scale.left), scale.left + scale.width - width)
-  context.fillStyle = colours.surface
-  context.fillRect(left - 4, 1, width + 8, 20)
+  hideMarks(context, scene, left, left + width)
   context.fillStyle = colours.accent
   rounded(context, left, 2, width, 18, 4)
   context.fill()
@@ -51,6 +51,25 @@ function drawTime(context: Context, { scale, cursor, colours, font }: CursorScen
   context.textBaseline = 'middle'
   context.textAlign = 'left'
   context.fillText(text, left + 7, 11.5)
+}
+
+/** Removes the numbers of the scale that the time of the cursor would cover in part. */
+function hideMarks(
+  context: Context,
+  { picture, scale, colours, font }: CursorScene,
+  from: number,
+  to: number,
+): void {
+  const step = stepFor(scale, MARK_PX)
+  const bold = context.font
+  context.font = `11px ${font}`
+  context.fillStyle = colours.surface
+  for (const at of marksOf(scale, step)) {
+    const start = xOf(scale, at) + 4
+    const { width } = context.measureText(instantOf(picture, at, step))
+    if (start < to && start + width + 3 > from) context.fillRect(start, 2, width + 3, 18)
+  }
+  context.font = bold
 }
 
 /** The lease at the cursor, over the veil: how far it reaches if it is not renewed. */

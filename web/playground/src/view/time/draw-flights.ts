@@ -30,10 +30,13 @@ export function drawFlights(context: Context, scene: BaseScene): void {
   drawLabels(context, scene, events)
 }
 
-/** Names of messages, where there is room for them. */
+/** Names of messages, where there is room for them. Messages that were sent together are named once. */
 function drawLabels(context: Context, scene: BaseScene, events: readonly Flight[]): void {
   const taken: { readonly x: number; readonly y: number; readonly width: number }[] = []
+  const named = new Set<string>()
   for (const flight of events.slice(0, MOST_LABELS)) {
+    const group = `${flight.sentIn} ${flight.kind}`
+    if (named.has(group)) continue
     const ends = flightEnds(scene, flight)
     if (ends === null || ends.length < 40) continue
     const x = ends.x1 + (ends.x2 - ends.x1) * LABEL_SHARE + 5
@@ -44,6 +47,7 @@ function drawLabels(context: Context, scene: BaseScene, events: readonly Flight[
     )
       continue
     taken.push({ x, y, width })
+    named.add(group)
     label(context, flight.kind, x, y, scene.colours.text, scene.colours.surface)
   }
 }

@@ -3,7 +3,7 @@ import type { Picture } from '../../engine/picture.ts'
 import { leaseAt, networkAt, ownElapsed, roleAfter } from '../look-up.ts'
 import { conditionAt, wordOf } from '../node-words.ts'
 import { calmCursor, flights, showsRoutine } from '../state.ts'
-import { formatInstant } from './scale.ts'
+import { formatInstant, instantOf } from './scale.ts'
 
 const left = (micros: number | undefined): string =>
   micros === undefined ? '–' : micros <= 0 ? 'ended' : formatInstant(micros, 10)
@@ -18,7 +18,7 @@ export function NodesTable({ picture }: { readonly picture: Picture }) {
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a box that scrolls must be reachable by keyboard
     <div class="tables" role="group" aria-label="The pictures as tables" tabIndex={0}>
       <table>
-        <caption>Nodes at {formatInstant(now.at, 1)}</caption>
+        <caption>Nodes at {instantOf(picture, now.at, 1)}</caption>
         <thead>
           <tr>
             <th scope="col">Node</th>
@@ -64,7 +64,7 @@ export function NodesTable({ picture }: { readonly picture: Picture }) {
               <th scope="row">{kind}</th>
               <td>{from}</td>
               <td>{to}</td>
-              <td>{formatInstant(sentAt, 1)}</td>
+              <td>{instantOf(picture, sentAt, 1)}</td>
             </tr>
           ))}
           {flying.length === 0 ? (

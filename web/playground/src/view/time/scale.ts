@@ -6,6 +6,9 @@ export type TimeRange = { readonly from: Micros; readonly to: Micros }
 
 export type TimeScale = TimeRange & { readonly left: number; readonly width: number }
 
+/** Marks of the scale are at least this far apart. */
+export const MARK_PX = 96
+
 const LEAST_SPAN = 200
 /** The shares of the width at which a playing run turns the page, and at which it goes on. */
 const PAGE_END = 0.9
@@ -82,6 +85,11 @@ export function ownMarks(lane: Lane, scale: TimeScale, step: Micros): readonly O
       marks.push({ own, at: piece.from + (own - base) / piece.rate })
   })
   return marks
+}
+
+/** An instant of a run. A run without time counts its steps. */
+export function instantOf({ isUntimed }: { readonly isUntimed: boolean }, at: Micros, step: Micros): string {
+  return isUntimed ? `step ${Math.round(at / 1000)}` : formatInstant(at, step)
 }
 
 /** An instant: "1.250 s", "83.2 ms". The digits fit a scale whose marks are `step` apart. */
