@@ -8,6 +8,7 @@ import type { Plugin } from 'vite'
 /** Modules whose exports become functions that do nothing. */
 const UNUSED = [
   /\/src\/protocols\/(?:epochs|local-leader|omega)\/planning\.ts$/,
+  /\/src\/protocols\/local-leader\/wire\.ts$/,
   /\/zod\/v4\/core\/(?:json-schema-processors|to-json-schema)\.js$/,
 ]
 
