@@ -25,6 +25,7 @@ describe('eventText', () => {
     [{ pause: 2, forMs: 700 }, '2 pauses for 700 ms'],
     [{ suspend: 2, forMs: 5000 }, '2 is suspended for 5 s, and its clock stops'],
     [{ drift: 1, ppm: -200 }, 'the clock of 1 runs 200 ppm slow from now on'],
+    [{ drift: 1, ppm: 200_000 }, 'the clock of 1 runs 20 % fast from now on'],
     [{ skew: 1, byMs: -500 }, 'the clock of 1 jumps by -500 ms'],
     [{ drop: 12 }, 'message 12 is dropped'],
     [{ drop: 12, ignored: 'message 12 is not in flight' }, 'nothing happens: message 12 is not in flight'],

@@ -107,5 +107,9 @@ export function duration(ms: Plain | undefined): string {
 
 function driftWords(ppm: Plain | undefined): string {
   if (typeof ppm !== 'number' || ppm === 0) return 'runs exactly from now on'
-  return `runs ${Math.abs(ppm)} ppm ${ppm > 0 ? 'fast' : 'slow'} from now on`
+  const amount = Math.abs(ppm) >= LARGE_PPM ? percent(Math.abs(ppm) / 1_000_000) : `${Math.abs(ppm)} ppm`
+  return `runs ${amount} ${ppm > 0 ? 'fast' : 'slow'} from now on`
 }
+
+/** From here on a percentage says more. */
+const LARGE_PPM = 10_000
