@@ -38,7 +38,7 @@ function nodeSteps({ scenario, seeds }) {
   const began = performance.now()
   let steps = 0
   for (let seed = 1; seed <= seeds; seed++) steps += runScenario(definition, { ...parsed, seed }).steps
-  return steps / ((performance.now() - began) / 1000)
+  return { count: steps, seconds: (performance.now() - began) / 1000 }
 }
 
 function nodeStates({ protocol, crashes, recoveries, cuts }) {
@@ -62,7 +62,7 @@ function nodeStates({ protocol, crashes, recoveries, cuts }) {
     },
     { seconds: () => performance.now() / 1000, shouldContinue: () => true },
   )
-  return states / ((performance.now() - began) / 1000)
+  return { count: states, seconds: (performance.now() - began) / 1000 }
 }
 
 /** Asks a worker of the built page, in the page; the time is that of the page. */
@@ -88,13 +88,13 @@ function askWorker(page, request) {
 async function pageSteps(page, { scenario, seeds }) {
   const request = { type: 'seeds', scenario, module: null, swarm: false, first: 1, last: seeds }
   const { result, seconds } = await askWorker(page, request)
-  return result.steps / seconds
+  return { count: result.steps, seconds }
 }
 
 async function pageStates(page, form) {
   const settings = { ...form, nodes: numbered(3), options: {}, depth: 1000, maxStates: STATES }
   const { result } = await askWorker(page, { type: 'explore', settings, module: null })
-  return result.states / (result.tookMs / 1000)
+  return { count: result.states, seconds: result.tookMs / 1000 }
 }
 
 function serve() {
@@ -206,6 +206,7 @@ export async function printPlayground(rounds) {
     await page.goto(url)
     await page.waitForFunction(() => globalThis.playground?.get().picture !== null)
     await printFrames(page, 10)
+    const processorSeconds = await renderers(browser)
     for (const [name, work] of Object.entries(SCENARIOS))
       await compare(
         `steps   ${name}`,
@@ -213,6 +214,7 @@ export async function printPlayground(rounds) {
         70,
         () => nodeSteps(work),
         () => pageSteps(page, work),
+        processorSeconds,
       )
     for (const [name, form] of Object.entries(SEARCHES))
       await compare(
@@ -221,6 +223,7 @@ export async function printPlayground(rounds) {
         60,
         () => nodeStates(form),
         () => pageStates(page, form),
+        processorSeconds,
       )
   } finally {
     await browser.close()
@@ -228,18 +231,40 @@ export async function printPlayground(rounds) {
   }
 }
 
-/** The best of several rounds, in turns. The first round warms the compilers up. */
-async function compare(name, rounds, target, inNode, inPage) {
-  const best = { node: 0, page: 0 }
+/**
+ * The best of several rounds, in turns; the first round warms the compilers up. Also the work per second of processor
+ * time, with the collector's and compiler's threads, which a busy machine changes less.
+ */
+async function compare(name, rounds, target, inNode, inPage, processorSeconds) {
+  const best = { node: 0, page: 0, nodeWork: 0, pageWork: 0 }
   for (let round = 0; round <= rounds; round++) {
-    const [node, page] = [inNode(), await inPage()]
+    const began = process.cpuUsage()
+    const node = inNode()
+    const { user, system } = process.cpuUsage(began)
+    const before = await processorSeconds()
+    const page = await inPage()
+    const used = (await processorSeconds()) - before
     if (round === 0) continue
-    best.node = Math.max(best.node, node)
-    best.page = Math.max(best.page, page)
+    best.node = Math.max(best.node, node.count / node.seconds)
+    best.page = Math.max(best.page, page.count / page.seconds)
+    best.nodeWork = Math.max(best.nodeWork, node.count / ((user + system) / 1e6))
+    best.pageWork = Math.max(best.pageWork, page.count / used)
   }
   const rate = (value) => `${(value / 1000).toFixed(0)} k/s`
-  const part = Math.round((100 * best.page) / best.node)
+  const part = (page, node) => `${Math.round((100 * page) / node)} %`
   console.log(
-    `playground  ${name}: ${rate(best.page)} in the page, ${rate(best.node)} in Node: ${part} % (target ${target} %)`,
+    `playground  ${name}: ${rate(best.page)} in the page, ${rate(best.node)} in Node: ` +
+      `${part(best.page, best.node)} (target ${target} %); by processor time ${part(best.pageWork, best.nodeWork)}`,
   )
+}
+
+/** The processor time of all pages of the browser. */
+async function renderers(browser) {
+  const session = await browser.newBrowserCDPSession()
+  return async () => {
+    const { processInfo } = await session.send('SystemInfo.getProcessInfo')
+    return processInfo
+      .filter(({ type }) => type === 'renderer')
+      .reduce((sum, { cpuTime }) => sum + cpuTime, 0)
+  }
 }
