@@ -101,6 +101,7 @@ function TimeCard() {
   const compared = comparison.value
   if (shown === null) return null
   const hasLeases = shown.lanes.some(({ leases }) => leases.length > 0)
+  const hasStalls = shown.lanes.some(({ stalls }) => stalls.length > 0)
   const other = compared === null ? null : compared.picture
   return (
     <section class="card time-card" aria-labelledby="time-title">
@@ -120,9 +121,11 @@ function TimeCard() {
               </span>
             </>
           ) : null}
-          <span>
-            <i class="key-stall" /> stalled
-          </span>
+          {hasStalls ? (
+            <span>
+              <i class="key-stall" /> paused, suspended
+            </span>
+          ) : null}
         </p>
         <div class="tools">
           <button

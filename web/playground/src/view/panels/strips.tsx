@@ -19,7 +19,7 @@ export function Headline({ picture }: { readonly picture: Picture }) {
         </button>
       ) : null}
       <p class="notice-text" role="status">
-        {notice.value}
+        {level === 'alarm' ? '' : notice.value}
       </p>
     </div>
   )

@@ -38,8 +38,8 @@ export function drawPlace(context: Context, scene: PlaceScene): void {
   const network = networkAt(scene.picture, scene.cursor.at)
   if (network !== null) drawBlocks(context, scene, network)
   drawLinks(context, scene, network)
-  drawMessages(context, scene)
   for (const spot of scene.spots) drawNode(context, scene, spot)
+  drawMessages(context, scene)
 }
 
 function drawBlocks(context: Context, { spots, colours, font }: PlaceScene, network: NetworkState): void {

@@ -222,9 +222,12 @@ function drawEvents(context: Context, scene: BaseScene): void {
     const fitting = fitText(context, text, room)
     if (fitting !== '') label(context, fitting, x + 9, y + 0.5, colours.text, colours.surface)
   })
+  const violations = new Map<number, string[]>()
   for (const { verdict, at, name } of picture.verdicts)
     if (verdict === 'violated' && at !== null && at >= scale.from && at <= scale.to)
-      drawViolation(context, scene, xOf(scale, at), `${name} violated`)
+      violations.set(at, [...(violations.get(at) ?? []), name])
+  for (const [at, names] of violations)
+    drawViolation(context, scene, xOf(scale, at), `${names.join(', ')} violated`)
 }
 
 /** As much of a text as there is room for; nothing if that says too little. */

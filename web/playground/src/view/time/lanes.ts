@@ -19,6 +19,7 @@ export type LaneBox = {
 /** The height of the scale above the lanes, and of the row of events in it. */
 export const RULER_HEIGHT = 42
 const MOST_LANE = 190
+const MOST_PLAIN = 150
 const CLOCK_ROW = 26
 const ROOMY = 56
 /** A lane with leases is this much higher than one without. */
@@ -30,7 +31,8 @@ export function laneBoxes(picture: Picture, height: number): readonly LaneBox[] 
     1,
     weights.reduce((sum, each) => sum + each, 0),
   )
-  const unit = Math.min(MOST_LANE / LEASE_WEIGHT, (height - RULER_HEIGHT - 4) / total)
+  const most = weights.includes(LEASE_WEIGHT) ? MOST_LANE / LEASE_WEIGHT : MOST_PLAIN
+  const unit = Math.min(most, (height - RULER_HEIGHT - 4) / total)
   let top = RULER_HEIGHT
   return picture.lanes.map((lane, place) => {
     const box = boxOf(lane, place, top, unit * (weights[place] ?? 1))
