@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { LinkError, packLink, type Shared, unpackLink } from './share.ts'
+import { LinkError } from '../../../src/data/link.ts'
+import { packLink, type Shared, unpackLink } from './share.ts'
 
 const SHARED: Shared = {
   name: 'crash 1 at 500 ms',
