@@ -27,10 +27,10 @@ const SCENARIOS = {
 }
 
 const SEARCHES = {
-  'bully, 3 nodes': { protocol: 'bully', crashes: 1, recoveries: 1, cuts: 0 },
-  'omega, 3 nodes': { protocol: 'omega', crashes: 1, recoveries: 1, cuts: 2 },
+  'bully, 3 nodes': { protocol: 'bully', crashes: 2, recoveries: 2, cuts: 0 },
+  'invitation, 3 nodes': { protocol: 'invitation', crashes: 1, recoveries: 1, cuts: 0 },
 }
-const STATES = 150_000
+const STATES = 400_000
 
 function nodeSteps({ scenario, seeds }) {
   const parsed = parseScenario(scenario, catalogue)
