@@ -76,6 +76,25 @@ describe.each(protocols.map((definition) => [definition.name, definition] as con
   },
 )
 
+describe.each(protocols.map((definition) => [definition.name, definition] as const))(
+  'with clocks and messages that events change, %s',
+  (_name, definition) => {
+    it('keeps its contract at every step', () => {
+      const draw = scenarioDrawer(definition, { nodes: [3, 4], options: {}, faults: [] })
+      for (let seed = 1; seed <= 2; seed++) {
+        const scenario = { ...draw(seed), untilMs: 1500 }
+        const random = new Random(seed)
+        const events = Array.from({ length: 40 }, (_, index): ScenarioEvent => {
+          const all = eventsFor(scenario, index * 10, random)
+          const event = all[random.integer(3, 8)] as Undated<ScenarioEvent>
+          return { ...event, atMs: 30 * (index + 1) } as ScenarioEvent
+        })
+        expect(() => runScenario(definition, { ...scenario, events }, { strict: true })).not.toThrow()
+      }
+    }, 120_000)
+  },
+)
+
 it('is the same trace after a round trip of its scenario through a file', () => {
   const definition = protocols.find(({ name }) => name === 'local-leader') as (typeof protocols)[number]
   const file = {
