@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 describe('conclave playground', () => {
   it('serves the page and the file until it is interrupted', async () => {
     const child = spawn(
-      'bin/conclave',
+      join(root, 'bin/conclave'),
       ['playground', 'examples/first-election.json', '--port', '0', '--no-open', '--json'],
       { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
     )

@@ -6,7 +6,6 @@ import {
   extended,
   firstBranch,
   scenarioOf,
-  treeOf,
   undone,
   whyFixed,
   withBranch,
@@ -90,14 +89,6 @@ describe('a branch', () => {
 describe('the tree of branches', () => {
   const child = { ...first, id: 2, parent: 1 }
   const grandchild = { ...first, id: 3, parent: 2 }
-
-  it('lists parents before their children, with their depth', () => {
-    expect(treeOf([first, grandchild, child]).map(({ branch, depth }) => [branch.id, depth])).toEqual([
-      [1, 0],
-      [2, 1],
-      [3, 2],
-    ])
-  })
 
   it('gives the children of a removed branch to its parent', () => {
     expect(withoutBranch([first, child, grandchild], 2)).toEqual([first, { ...grandchild, parent: 1 }])

@@ -150,19 +150,3 @@ export function withoutBranch(branches: readonly Branch[], id: number): readonly
     .filter((each) => each.id !== id)
     .map((each) => (each.parent === id ? { ...each, parent: gone.parent } : each))
 }
-
-/** The branches as a tree, each with its depth, parents before their children. */
-export function treeOf(
-  branches: readonly Branch[],
-): readonly { readonly branch: Branch; readonly depth: number }[] {
-  const rows: { readonly branch: Branch; readonly depth: number }[] = []
-  const visit = (parent: number | null, depth: number): void => {
-    for (const branch of branches) {
-      if (branch.parent !== parent) continue
-      rows.push({ branch, depth })
-      visit(branch.id, depth + 1)
-    }
-  }
-  visit(null, 0)
-  return rows
-}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { interventionText, partitionOf, toggleLink } from './interventions.ts'
+import { interventionText } from './interventions.ts'
 import type { Intervention } from './types.ts'
 
 const TEXTS: readonly (readonly [Intervention, string])[] = [
@@ -42,29 +42,5 @@ const TEXTS: readonly (readonly [Intervention, string])[] = [
 describe('an intervention', () => {
   it.each(TEXTS)('%j has words', (event, text) => {
     expect(interventionText(event)).toBe(text)
-  })
-})
-
-describe('a lasso', () => {
-  it('separates the nodes inside from all others', () => {
-    expect(partitionOf([1, 2, 3, 4], [3, 1])).toEqual({
-      partition: [
-        [1, 3],
-        [2, 4],
-      ],
-    })
-  })
-
-  it('around all nodes, or around none, does nothing', () => {
-    expect(partitionOf([1, 2], [])).toBeNull()
-    expect(partitionOf([1, 2], [2, 1])).toBeNull()
-  })
-})
-
-describe('a click on a link', () => {
-  it('cuts it, and heals it if it is closed in either direction', () => {
-    expect(toggleLink([], 1, 2)).toEqual({ cut: [[1, 2]] })
-    expect(toggleLink([[2, 1]], 1, 2)).toEqual({ heal: [[1, 2]] })
-    expect(toggleLink([[2, 3]], 1, 2)).toEqual({ cut: [[1, 2]] })
   })
 })

@@ -10,23 +10,6 @@ export function atInstant(event: Intervention, atMs: number): ScenarioEvent {
   return { atMs, ...event }
 }
 
-/** The partition that a lasso around these nodes makes: they on one side, all others on the other. */
-export function partitionOf(nodes: readonly NodeId[], inside: readonly NodeId[]): Intervention | null {
-  const others = nodes.filter((node) => !inside.includes(node))
-  if (inside.length === 0 || others.length === 0) return null
-  return { partition: [nodes.filter((node) => inside.includes(node)), others] }
-}
-
-/** What a click on a link does: it heals a link that is closed in either direction, and cuts an open one. */
-export function toggleLink(
-  closed: readonly (readonly [NodeId, NodeId])[],
-  a: NodeId,
-  b: NodeId,
-): Intervention {
-  const isClosed = closed.some(([from, to]) => (from === a && to === b) || (from === b && to === a))
-  return isClosed ? { heal: [[a, b]] } : { cut: [[a, b]] }
-}
-
 /** A few words for a branch or a list: `crash 2`, `drop message 17`. */
 export function interventionText(event: Intervention | ScenarioEvent): string {
   if ('crash' in event) {

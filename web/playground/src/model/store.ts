@@ -12,9 +12,7 @@ import { createSharing } from './sharing.ts'
 import { createTransport } from './transport.ts'
 import type { Engine, Host, State, Store } from './types.ts'
 
-export { treeOf, whyFixed } from './branches.ts'
-export { interventionText, partitionOf, toggleLink } from './interventions.ts'
-export { SPEEDS, violationsOf } from './playback.ts'
+export { SPEEDS } from './playback.ts'
 export * from './types.ts'
 
 const DONE_KEY = 'conclave-lessons'

@@ -11,7 +11,7 @@ import type {
   Request,
   ScenarioFile,
 } from '../engine/messages.ts'
-import type { Cause, Inspection, Moment, Picture } from '../engine/picture.ts'
+import type { Cause, Inspection, Picture } from '../engine/picture.ts'
 
 type WithoutTime<E> = E extends unknown ? Omit<E, 'atMs'> : never
 
@@ -246,4 +246,4 @@ export type Host = {
   fetchText(path: string): Promise<string>
 }
 
-export type { Done, ExploreForm, Found, Moment, OwnModule, Picture, Problem, Progress, ScenarioFile }
+export type { Done, ExploreForm, Found, OwnModule, Picture, Problem, Progress, ScenarioFile }
