@@ -78,6 +78,8 @@ await describeWithTool('chromium', 'a module in the playground', (program) => {
     ],
     ['throws while it loads', `\n\nnull.x\n${BALLOT}`, 'null.x'],
     ['declares a name twice', `${BALLOT}\nconst NOTHING = 1\n`, 'const NOTHING = 1'],
+    ['makes a request', `${BALLOT}\nfetch('/')\n`, "fetch('/')"],
+    ['starts a worker', `${BALLOT}\nnew Worker('/')\n`, 'new Worker'],
     ['imports another file', `import { x } from './x.mjs'\n${BALLOT}`, "'./x.mjs'"],
   ])('that %s is refused with the line', async (_, text, part) => {
     const { problems } = await openModule(page, text)

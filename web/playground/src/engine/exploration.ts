@@ -1,4 +1,5 @@
 /** Explores every interleaving of a small world, as `conclave explore` does. */
+import type { Definition, NodeId, PlainObject } from '../../../../src/core/index.ts'
 import {
   type CutShort,
   type ExploreReport,
@@ -66,8 +67,7 @@ function settingsOf(form: ExploreForm, { lookup, specsFor }: Protocols): Paramet
   const { exploration, order } = definition
   return {
     definition,
-    nodes,
-    options: checkedOptions(definition, nodes, { ...exploration.options, ...form.options }),
+    ...optionsFor(definition, form),
     budget: { crashes, recoveries, flips: cuts, ticks: exploration.ticks },
     from: exploration.from,
     order,
@@ -77,6 +77,25 @@ function settingsOf(form: ExploreForm, { lookup, specsFor }: Protocols): Paramet
     memoryMB: MEMORY_MB,
     progress: exploration.progress,
     ...specsFor(definition),
+  }
+}
+
+/** The defaults of some protocols name nodes, and count them from 1. */
+function optionsFor(
+  definition: Definition,
+  { nodes, options }: ExploreForm,
+): { readonly nodes: readonly NodeId[]; readonly options: PlainObject } {
+  const numbered = nodes.map((_, index) => index + 1)
+  const check = (named: readonly NodeId[]): PlainObject =>
+    checkedOptions(definition, named, { ...definition.exploration.options, ...options })
+  try {
+    return { nodes, options: check(nodes) }
+  } catch (error) {
+    try {
+      return { nodes: numbered, options: check(numbered) }
+    } catch {
+      throw error
+    }
   }
 }
 

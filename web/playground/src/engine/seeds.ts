@@ -37,6 +37,8 @@ export class SeedTrials {
     this.#draw = swarm
       ? scenarioDrawer(definition, { nodes: [length, length], options, faults: FAULT_KINDS })
       : (seed) => ({ ...scenario, seed, checkpointsMs: [] })
+    // Options that no drawn scenario can have are a mistake, not a finding of a seed.
+    this.#draw(1)
   }
 
   /** Runs the seeds in order, up to the first violation. `onSeed` is called after each. */

@@ -179,6 +179,11 @@ describe('tryseeds', () => {
     expect(await ask(BULLY, 20, false)).toMatchObject({ seeds: 20, found: null })
   })
 
+  it('refuses options that no drawn scenario can have', async () => {
+    const scenario = { protocol: 'local-leader', nodes: ['a', 'b'], options: { voters: ['a'] }, untilMs: 10 }
+    expect((await problemsOf(ask(scenario, 5, true)))[0]?.place).toMatch(/^options\.voters/)
+  })
+
   it('refuses a schedule', async () => {
     const scenario = { protocol: 'bully', nodes: [1, 2], schedule: [] }
     expect((await problemsOf(ask(scenario, 5, false)))[0]?.place).toBe('schedule')
@@ -213,6 +218,11 @@ describe('explore', () => {
     const done = await ask({ options: {} })
     expect(done).toMatchObject({ complete: true, found: null, cutShort: null })
     expect(done.progress).toBe('from every state a settled state can be reached')
+  })
+
+  it('numbers the nodes where the defaults of the protocol do', async () => {
+    const form = { protocol: 'local-leader', nodes: ['a', 'b', 'c'], options: {}, maxStates: 2000 }
+    expect((await ask(form)).cutShort).toBe('it reached the bound on the number of states')
   })
 
   it('refuses a world that is too large', async () => {

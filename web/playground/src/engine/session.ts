@@ -47,6 +47,7 @@ export class Session {
     try {
       return await this.#dispatch(request, every(PROGRESS_INTERVAL_MS, onProgress))
     } catch (error) {
+      if (error instanceof EngineError) throw error
       const protocols =
         'module' in request ? await this.#modules.load(request.module).catch(() => null) : null
       throw new EngineError(problemsOf(error, protocols?.placeOf))

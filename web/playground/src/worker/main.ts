@@ -6,7 +6,8 @@ import type { ModuleTools } from '../engine/modules.ts'
 import { problemsOf } from '../engine/problems.ts'
 import { Session } from '../engine/session.ts'
 import type { WorkerDone, WorkerRequest } from '../engine/worker-messages.ts'
-import { syntaxErrorLine } from './syntax-error.ts'
+import { confine } from './confine.ts'
+import { syntaxErrorFinder } from './syntax-error.ts'
 
 /** The first message of a worker has no number: it is ready. */
 export type WorkerReply =
@@ -18,8 +19,9 @@ export type NumberedRequest = { readonly id: number; readonly request: WorkerReq
 
 const BLOB_URLS: ModuleTools = {
   urlOf: (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
-  syntaxErrorLine,
+  syntaxErrorLine: syntaxErrorFinder(Worker),
 }
+confine(globalThis)
 
 const session = new Session(BLOB_URLS)
 

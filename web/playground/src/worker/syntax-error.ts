@@ -4,12 +4,16 @@
  */
 const LONGEST_MS = 2000
 
-/** `text`: the module as the user wrote it. */
-export function syntaxErrorLine(text: string): Promise<number | null> {
+/** Returns a function that takes the module as the user wrote it. The constructor is given, because modules must not have it. */
+export function syntaxErrorFinder(ClassicWorker: typeof Worker): (text: string) => Promise<number | null> {
+  return (text) => findLine(text, ClassicWorker)
+}
+
+function findLine(text: string, ClassicWorker: typeof Worker): Promise<number | null> {
   const script = `async function module() { ${scriptOf(text)}\n}\npostMessage(null)`
   const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))
   return new Promise((resolve) => {
-    const worker = new Worker(url)
+    const worker = new ClassicWorker(url)
     const end = (line: number | null): void => {
       clearTimeout(timer)
       worker.terminate()
