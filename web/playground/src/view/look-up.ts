@@ -71,6 +71,7 @@ export class FlightIndex {
   readonly #flights: readonly Flight[]
   /** The latest end among the flights up to each place. */
   readonly #latestEnd: readonly number[]
+  #byNumber: ReadonlyMap<string, Flight> | null = null
 
   constructor(flights: readonly Flight[]) {
     this.#flights = flights.toSorted((a, b) => a.sentAt - b.sentAt)
@@ -79,6 +80,11 @@ export class FlightIndex {
       latest = Math.max(latest, endedAt ?? Number.POSITIVE_INFINITY)
       return latest
     })
+  }
+
+  find(message: number, copy: number): Flight | undefined {
+    this.#byNumber ??= new Map(this.#flights.map((flight) => [`${flight.message} ${flight.copy}`, flight]))
+    return this.#byNumber.get(`${message} ${copy}`)
   }
 
   /** All that were in flight at some instant from `from` to `to`, in the order of sending. */

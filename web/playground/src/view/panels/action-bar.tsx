@@ -2,9 +2,20 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { NodeId } from '../../../../../src/core/index.ts'
 import type { CommandForm, Picture } from '../../engine/picture.ts'
-import type { Selection } from '../../model/store.ts'
+import { interventionText, type Selection } from '../../model/store.ts'
 import { type Deed, deedsFor, readCommand, usualMs } from '../actions.ts'
-import { act, asked, calmCursor, canAct, dialog, flights, selection, store } from '../state.ts'
+import {
+  act,
+  asked,
+  branch,
+  branches,
+  calmCursor,
+  canAct,
+  dialog,
+  flights,
+  selection,
+  store,
+} from '../state.ts'
 
 export function doDeed(deed: Deed): void {
   if (deed.amount === null) act(deed.event(0))
@@ -40,12 +51,29 @@ export function ActionBar({ picture }: { readonly picture: Picture }) {
         ))}
         {chosen?.type === 'node' && canAct.value ? <NodeExtras picture={picture} node={chosen.node} /> : null}
         {deeds.length === 0 ? <GeneralActions chosen={chosen} /> : null}
+        <UndoButton />
       </div>
       {open?.amount === undefined || open.amount === null ? null : <AmountForm key={open.id} deed={open} />}
       {command === undefined || chosen?.type !== 'node' ? null : (
         <CommandFields key={command.name} form={command} node={chosen.node} nodes={picture.nodes} />
       )}
     </div>
+  )
+}
+
+function UndoButton() {
+  const last = branches.value.find(({ id }) => id === branch.value)?.made.at(-1)
+  if (last === undefined) return null
+  return (
+    <button
+      type="button"
+      class="quiet undo"
+      title={interventionText(last)}
+      onClick={() => void store().undo()}
+    >
+      Undo
+      <kbd aria-hidden="true"> z</kbd>
+    </button>
   )
 }
 

@@ -5,7 +5,18 @@ import { type Direction, SPEEDS, type StepKind } from '../../model/store.ts'
 import { Canvas } from '../canvas.tsx'
 import { type Colours, colours, ownColour } from '../colours.ts'
 import { Mark } from '../mark.tsx'
-import { calmCursor, cursor, isPlaying, pace, range, showAll, speed, store, zoomBy } from '../state.ts'
+import {
+  calmCursor,
+  canAct,
+  cursor,
+  isPlaying,
+  pace,
+  range,
+  showAll,
+  speed,
+  store,
+  zoomBy,
+} from '../state.ts'
 import { instantOf } from '../time/scale.ts'
 
 export function Transport({ picture }: { readonly picture: Picture }) {
@@ -30,6 +41,16 @@ export function Transport({ picture }: { readonly picture: Picture }) {
         <Stepper kind="leadership" title="Leadership" keys={['⇧L', 'L']} />
         <Stepper kind="violation" title="Violation" keys={['⇧V', 'V']} />
         <SpeedSelect />
+        {canAct.value ? (
+          <button
+            type="button"
+            class="quiet"
+            title="Let the run go on after its end"
+            onClick={() => void store().extend(Math.ceil(picture.endsAt / 2000))}
+          >
+            Longer run
+          </button>
+        ) : null}
         <div class="buttons-group zoom">
           <button
             type="button"

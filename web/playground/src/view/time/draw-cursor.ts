@@ -129,14 +129,9 @@ function drawFlying(context: Context, scene: CursorScene): void {
     )
     context.fill()
   }
-  const marked = picture.flights.filter(
-    (flight) =>
-      flight === hovered ||
-      (selection?.type === 'message' &&
-        flight.message === selection.message &&
-        flight.copy === selection.copy),
-  )
-  for (const flight of marked) {
+  const chosen = selection?.type === 'message' ? flights.find(selection.message, selection.copy) : undefined
+  for (const flight of [hovered, chosen]) {
+    if (flight === null || flight === undefined) continue
     const ends = flightEnds(scene, flight)
     if (ends === null) continue
     context.strokeStyle = colours.text

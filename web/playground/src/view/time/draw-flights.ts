@@ -13,19 +13,23 @@ const MOST_LABELS = 400
 /** A name stands this far along its line. */
 const LABEL_SHARE = 0.62
 const MOST_HEADS = 400
+const MOST_ROUTINE = 5000
 /** A line shorter than this says nothing about its slope. */
 const STUB_PX = 22
 
 export function drawFlights(context: Context, scene: BaseScene): void {
   const { scale, flights, showsRoutine } = scene
-  const shown = flights.between(scale.from, scale.to).filter(({ isRoutine }) => showsRoutine || !isRoutine)
-  const events = shown.filter(({ isRoutine }) => !isRoutine)
-  // Very many lines together shall not hide the lanes.
-  const faint = Math.min(0.4, Math.max(0.04, 300 / shown.length))
-  for (const flight of shown) {
-    context.globalAlpha = flight.isRoutine ? faint : 0.95
-    drawFlight(context, scene, flight, { hasHead: events.length <= MOST_HEADS && !flight.isRoutine })
-  }
+  const all = flights.between(scale.from, scale.to)
+  const events = all.filter(({ isRoutine }) => !isRoutine)
+  const routine = showsRoutine ? all.filter(({ isRoutine }) => isRoutine) : []
+  // Very many lines together shall not hide the lanes, nor take longer than anyone could see the difference.
+  const stride = Math.ceil(routine.length / MOST_ROUTINE)
+  context.globalAlpha = Math.min(0.4, Math.max(0.04, (300 * stride) / routine.length))
+  routine.forEach((flight, place) => {
+    if (place % stride === 0) drawFlight(context, scene, flight, { hasHead: false })
+  })
+  context.globalAlpha = 0.95
+  for (const flight of events) drawFlight(context, scene, flight, { hasHead: events.length <= MOST_HEADS })
   context.globalAlpha = 1
   drawLabels(context, scene, events)
 }

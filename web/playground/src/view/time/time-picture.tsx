@@ -17,6 +17,7 @@ const FONT = 'system-ui, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 const WIDE = 560
 /** How near the pointer must be to a message. */
 const REACH_PX = 6
+const STUB_PX = 12
 
 export const labelWidth = (width: number): number => (width < WIDE ? 76 : 112)
 
@@ -149,7 +150,9 @@ function distanceTo(
 function flightAt(scene: BaseScene, x: number, y: number): Flight | null {
   let best: Flight | null = null
   let least = REACH_PX
-  for (const flight of scene.flights.between(scene.scale.from, scene.scale.to)) {
+  // A message that is lost as it is sent is drawn a little to the right of its instant.
+  const from = timeOf(scene.scale, x - REACH_PX - STUB_PX)
+  for (const flight of scene.flights.between(from, timeOf(scene.scale, x + REACH_PX))) {
     const ends = flight.isRoutine && !scene.showsRoutine ? null : flightEnds(scene, flight)
     const away = ends === null ? least : distanceTo(x, y, ends)
     if (away < least) [best, least] = [flight, away]
