@@ -32,15 +32,16 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
   /** Shows a first branch. Everything before it is gone: its branches, its selection, its lesson. */
   async function show(
     branch: Branch,
-    settings: { readonly at?: number; readonly patch?: Partial<State> } = {},
+    settings: { readonly at?: number; readonly patch?: Partial<State>; readonly notice?: string | null } = {},
   ) {
-    const { at = 0, patch = {} } = settings
+    const { at = 0, patch = {}, notice = null } = settings
     const pace = isSchedule(branch.base)
       ? ({ pace: 'film', speed: 1 } as const)
       : ({ pace: 'time', speed: DEFAULT_SPEED } as const)
     return await runner.show(branch, {
       isFresh: true,
       cursor: (picture) => cursorAt(picture, at),
+      notice,
       patch: { lesson: null, selection: null, search: null, isPlaying: false, ...pace, ...patch },
     })
   }
@@ -119,8 +120,10 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
     const { name, base, made, untilMs, module, at, lesson: id } = await unpackLink(fragment)
     const lesson = id === null ? null : lessonNamed(id)
     const branch = firstBranch(runner.freshId(), { name, base, made, untilMs, module })
+    const notice = `This link brought code of its own, ${module?.name}: it runs in a worker without network or storage.`
     await show(branch, {
       at,
+      notice: module === null ? null : notice,
       patch: lesson === null ? {} : { lesson: openLesson(lesson), speed: lesson.speed },
     })
   }
