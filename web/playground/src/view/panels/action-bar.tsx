@@ -2,7 +2,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { NodeId } from '../../../../../src/core/index.ts'
 import type { CommandForm, Picture } from '../../engine/picture.ts'
-import { interventionText, type Selection } from '../../model/store.ts'
+import { interventionText } from '../../model/interventions.ts'
+import type { Selection } from '../../model/store.ts'
 import { type Deed, deedsFor, readCommand, usualMs } from '../actions.ts'
 import {
   act,
