@@ -10,11 +10,15 @@
 import type { Definition } from '../../core/index.ts'
 import { causeOf, type Link } from './causes/cause.ts'
 import { Past } from './causes/past.ts'
+import { rivalOf } from './causes/rivals.ts'
 import { instantText, patternOf, sentenceOf } from './causes/sentences.ts'
 import type { Trace } from './ndjson.ts'
 import type { TraceRecord } from './records.ts'
 
-/** One link of the chain, the effect first. `because`: how the next one led to it; null at the end of the chain. */
+/**
+ * One link of the chain, the effect first. `because`: how the next one led to it; null at the end of the chain. A second
+ * chain may follow: why another leader still believes that it leads.
+ */
 export type Cause = { readonly record: number; readonly text: string; readonly because: string | null }
 
 type Words = Pick<Definition, 'kinds' | 'kindOf' | 'carried'>
@@ -40,7 +44,17 @@ export function causesOf(trace: Trace, definition: Words, record: number): reado
     at = next?.record ?? null
     via = next?.via ?? null
   }
-  return chain
+  return [...chain, ...rivalCauses(past, definition, record)]
+}
+
+/** Of a step that begins to lead: why another node still believes that it leads. */
+function rivalCauses(past: Past, definition: Words, record: number): readonly Cause[] {
+  const rival = rivalOf(past, record)
+  if (rival === null) return []
+  return [
+    { record: rival.record, text: rival.text, because: rival.because },
+    { record: rival.event, text: sentenceOf(past, definition, rival.event, null), because: null },
+  ]
 }
 
 /** Goes from effect to cause, and leaves out what repeats. */
