@@ -47,6 +47,11 @@ export class OwnModules {
     this.#tools = tools
   }
 
+  /** With the module that was used last, if any. */
+  get latest(): Protocols {
+    return this.#last?.protocols ?? PACKAGE_ONLY
+  }
+
   async load(module: OwnModule | null): Promise<Protocols> {
     if (module === null) return PACKAGE_ONLY
     if (this.#last?.text === module.text) return this.#last.protocols

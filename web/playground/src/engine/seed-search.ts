@@ -57,7 +57,11 @@ export class SeedSearch {
       this.#seeds += tally.seeds
       this.#steps += tally.steps
       this.#note(tally.violation)
-      onProgress?.({ done: this.#seeds, of: last, text: `${this.#seeds} of ${last} seeds` })
+      onProgress?.({
+        done: this.#seeds,
+        of: last,
+        text: `${numberText(this.#seeds)} of ${numberText(last)} seeds`,
+      })
     }
   }
 
@@ -77,4 +81,8 @@ export class SeedSearch {
     onProgress?.({ done: this.#seeds, of: last, text })
     return link.ask({ type: 'shrink', scenario, module, swarm, violation })
   }
+}
+
+function numberText(value: number): string {
+  return value.toLocaleString('en-US')
 }

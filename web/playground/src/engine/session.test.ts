@@ -275,6 +275,14 @@ describe('open', () => {
     expect(notice).toMatch(/^run\.ndjson line \d+: another version wrote it/)
   })
 
+  it('shows a trace of a protocol of the user, once its module was loaded', async () => {
+    const session = createSession()
+    await session.ask({ type: 'run', scenario: { nodes: [1, 2], untilMs: 10 }, module: module() })
+    const text = await session.ask({ type: 'trace' })
+    const { picture } = await session.ask({ type: 'open', files: [{ name: 'mine.ndjson', text }] })
+    expect(picture.protocol).toBe('proud')
+  })
+
   it('refuses a trace of an unknown protocol, and an empty one', async () => {
     const header = '{"trace":1,"protocol":"mine","nodes":[1],"options":{},"seed":1}'
     expect((await problemsOf(open(header)))[0]?.message).toMatch(/^the protocol "mine" is not one of /)

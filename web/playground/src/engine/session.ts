@@ -97,7 +97,7 @@ export class Session {
 
   async #open({ files }: RequestOf<'open'>): Promise<Done['open']> {
     const { openTraces } = await import('./open-trace.ts')
-    const { run, notice } = openTraces(files, await this.#modules.load(null))
+    const { run, notice } = openTraces(files, this.#modules.latest)
     this.#keep(run)
     return { picture: pictureOf(run), notice }
   }

@@ -31,7 +31,8 @@ export function confine(global: object, names: readonly string[] = FORBIDDEN): v
   ) {
     for (const name of names) {
       if (Object.hasOwn(holder, name))
-        Object.defineProperty(holder, name, { value: undefined, writable: false, configurable: false })
+        // A browser may refuse it for some property: then the others are still gone.
+        Reflect.defineProperty(holder, name, { value: undefined, writable: false, configurable: false })
     }
   }
 }
