@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { CopyKind } from '../../model/store.ts'
 import { store } from '../state.ts'
+import { Coded } from './coded.tsx'
 import { Frame } from './frame.tsx'
 
 const KINDS: readonly (readonly [CopyKind, string, string])[] = [
@@ -12,19 +13,23 @@ const KINDS: readonly (readonly [CopyKind, string, string])[] = [
   ['trace', 'Trace', 'every event, as `conclave sim --trace` writes it'],
 ]
 
+type Copied =
+  | { readonly kind: CopyKind; readonly text: string; readonly isDone: boolean }
+  | { readonly problem: string }
+
 export function ShareDialog() {
-  const [copied, setCopied] = useState<{
-    readonly kind: CopyKind
-    readonly text: string
-    readonly done: boolean
-  } | null>(null)
+  const [copied, setCopied] = useState<Copied | null>(null)
   const copy = async (kind: CopyKind): Promise<void> => {
-    const text = await store().copy(kind)
-    const done = await navigator.clipboard.writeText(text).then(
-      () => true,
-      () => false,
-    )
-    setCopied({ kind, text, done })
+    try {
+      const text = await store().copy(kind)
+      const isDone = await navigator.clipboard.writeText(text).then(
+        () => true,
+        () => false,
+      )
+      setCopied({ kind, text, isDone })
+    } catch (error) {
+      setCopied({ problem: error instanceof Error ? error.message : String(error) })
+    }
   }
   return (
     <Frame name="share" title="Share this run" isWide>
@@ -34,14 +39,21 @@ export function ShareDialog() {
             <button type="button" onClick={() => void copy(kind)}>
               Copy as {title.toLowerCase()}
             </button>
-            <span class="hint">{explanation}</span>
+            <span class="hint">
+              <Coded text={explanation} />
+            </span>
           </li>
         ))}
       </ul>
-      {copied === null ? null : (
+      {copied !== null && 'problem' in copied ? (
+        <p class="problem" role="alert">
+          {copied.problem}
+        </p>
+      ) : null}
+      {copied === null || 'problem' in copied ? null : (
         <>
           <p role="status">
-            {copied.done ? 'Copied.' : 'The browser does not allow this page to copy. Copy it from here:'}
+            {copied.isDone ? 'Copied.' : 'The browser does not allow this page to copy. Copy it from here:'}
           </p>
           <textarea
             class="copied"

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { KEY_TABLE } from '../key-table.ts'
 import { dialog, ownModule, problems, scenario, store } from '../state.ts'
+import { Coded } from './coded.tsx'
 import { closeDialog, Frame } from './frame.tsx'
 
 export function ScenarioDialog() {
@@ -18,7 +19,9 @@ export function ScenarioDialog() {
   return (
     <Frame name="scenario" title="Scenario" isWide>
       <form onSubmit={(event) => void run(event)}>
-        <p class="hint">The whole run, as in a file for `conclave sim`. Change it and run it again.</p>
+        <p class="hint">
+          <Coded text="The whole run, as in a file for `conclave sim`. Change it and run it again." />
+        </p>
         <textarea
           class="code"
           aria-label="Scenario"
@@ -53,7 +56,7 @@ export function ModuleDialog() {
     <Frame name="module" title="Your protocol" isWide>
       <form onSubmit={(event) => void run(event)}>
         <p class="hint">
-          Paste a module that exports `protocol`, and `specs` if you have some, as in “Your first protocol”.
+          <Coded text="Paste a module that exports `protocol`, and `specs` if you have some, as in “Your first protocol”." />{' '}
           It runs in a worker of this page and nowhere else. You can also drop the file on the page.
         </p>
         <textarea
