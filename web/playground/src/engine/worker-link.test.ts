@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { NumberedRequest, WorkerReply } from '../worker/main.ts'
 import type { Problem } from './messages.ts'
-import { CANCELLED, SILENCE_MS, WorkerLink } from './worker-link.ts'
+import { CANCELLED, GRACE_MS, SILENCE_MS, WorkerLink } from './worker-link.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -71,7 +71,7 @@ describe('WorkerLink', () => {
     const { worker, link } = started()
     worker.reply({ type: 'ready' })
     const asked = problemsOf(link.ask(RUN))
-    vi.advanceTimersByTime(SILENCE_MS - 1)
+    vi.advanceTimersByTime(SILENCE_MS + GRACE_MS - 1)
     expect(worker.hasEnded).toBe(false)
     vi.advanceTimersByTime(1)
     expect(worker.hasEnded).toBe(true)
@@ -84,11 +84,21 @@ describe('WorkerLink', () => {
     expect(await problemsOf(link.ask({ type: 'trace' }))).toHaveLength(1)
   })
 
+  it('takes a message that came while the page stood still for a sign of life', () => {
+    const { worker, link } = started()
+    worker.reply({ type: 'ready' })
+    void problemsOf(link.ask(RUN))
+    vi.advanceTimersByTime(SILENCE_MS)
+    worker.reply({ id: 1, type: 'progress', progress: { done: 1, of: null, text: '' } })
+    vi.advanceTimersByTime(GRACE_MS)
+    expect(worker.hasEnded).toBe(false)
+  })
+
   it('waits longer for a large trace', () => {
     const { worker, link } = started()
     worker.reply({ type: 'ready' })
     void problemsOf(link.ask({ type: 'open', files: [] }))
-    vi.advanceTimersByTime(59_999)
+    vi.advanceTimersByTime(60_000 + GRACE_MS - 1)
     expect(worker.hasEnded).toBe(false)
     vi.advanceTimersByTime(1)
     expect(worker.hasEnded).toBe(true)
@@ -113,7 +123,7 @@ describe('WorkerLink', () => {
     const asked = problemsOf(link.ask(RUN))
     vi.advanceTimersByTime(SILENCE_MS)
     expect(worker.hasEnded).toBe(false)
-    vi.advanceTimersByTime(30_000)
+    vi.advanceTimersByTime(30_000 + GRACE_MS)
     expect((await asked)[0]?.message).toBe('the engine did not load within 30 s: reload the page')
   })
 

@@ -14,6 +14,9 @@ const LOADING_MS = 30_000
 const LONG_SILENCE_MS = 60_000
 const LONG: readonly WorkerRequest['type'][] = ['open', 'explore']
 
+/** How long messages may wait that came while the page stood still. */
+export const GRACE_MS = 250
+
 export const CANCELLED: Problem = { place: null, message: 'cancelled' }
 
 type Pending = {
@@ -101,7 +104,10 @@ export class WorkerLink {
     const isLong = [...this.#pending.values()].some(({ request }) => LONG.includes(request.type))
     const working = isLong ? LONG_SILENCE_MS : SILENCE_MS
     const limit = this.#isReady ? working : LOADING_MS
-    this.#watchdog = setTimeout(() => this.end(this.#silence(limit)), limit)
+    this.#watchdog = setTimeout(() => {
+      // If the page itself stood still, messages of the worker may wait: they come first.
+      this.#watchdog = setTimeout(() => this.end(this.#silence(limit)), GRACE_MS)
+    }, limit)
   }
 
   #silence(limit: number): Problem {
