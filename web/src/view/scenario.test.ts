@@ -110,7 +110,7 @@ describe('the history of a group as a scenario', () => {
     [{}, 'local-leader'],
     [{ view: null }, 'omega'],
     [{ mode: 'store' }, 'epochs'],
-  ])('of the group %j is one that the simulator runs', (change, protocol) => {
+  ])('of the group %j runs in the simulator', (change, protocol) => {
     const status = { ...statusWith(), ...change } as ReturnType<typeof statusWith>
     for (const [kind] of KINDS) {
       const scenario = scenarioOf(status, history(kind))

@@ -103,7 +103,7 @@ const fiveCycle: Lesson = {
     { atMs: 50000, text: 'By now all should have settled: this is a livelock.' },
   ],
   task: 'Bring the groups to rest by one single change of the links.',
-  hint: 'A path of five has an end where nobody can be taken away: cut any link of the circle, soon after 5,500 ms.',
+  hint: 'A path of five has an end, where no node can be taken away: cut any link of the circle, soon after 5,500 ms.',
   afterwards:
     'With the policy "strict" only the higher coordinator invites. Then the set of leaders, read as a binary number, only decreases.',
   check({ picture, made }) {

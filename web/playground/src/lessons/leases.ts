@@ -65,7 +65,7 @@ const pausedLeader: Lesson = {
     { atMs: 60, text: 'Node 1 leads, and its clock continues even while the process is stopped.' },
     { atMs: 300, text: 'Pausing node 1 means: messages wait, timers wait, and time goes on.' },
   ],
-  task: 'Pause the leader for so long that another node leads meanwhile, and watch that no two leases overlap.',
+  task: 'Pause the leader until another node leads, and watch that no two leases overlap.',
   hint: 'Pause node 1 for 400 ms while it leads. Its lease lasts about 100 ms.',
   afterwards:
     'The paused node still says that it leads, but its lease was over: code that checks the lease before each action is safe.',
@@ -122,7 +122,7 @@ const slowClock: Lesson = {
   task: 'Break one-leader with faults of a clock alone, and at most one cut or partition.',
   hint: 'Partition node 1 from the others, then let its clock run at half the rate (-500,000 ppm), or jump back.',
   afterwards:
-    'The lease of node 1 ends on its own clock. A clock that runs slow, or is set back, ends it too late for everybody else.',
+    'The lease of node 1 ends on its own clock. A clock that runs slow, or is set back, ends it too late for all others.',
   check({ picture, made }) {
     if (!isViolated(picture, 'one-leader'))
       return notYet('one-leader holds: at no instant do two nodes hold a lease.')
@@ -215,9 +215,9 @@ const partialConnectivity: Lesson = {
     },
   ],
   task: 'Give the majority a leader that lasts: change one single link.',
-  hint: 'Node 5 is the only one that hears node 1.',
+  hint: 'Only node 5 hears node 1.',
   afterwards:
-    'With the rule "quorum", the default of Conclave, a node that reaches too few to win keeps nobody from support.',
+    'With the rule "quorum", the default of Conclave, a node that reaches too few to win cannot keep others from support.',
   check({ picture, made }) {
     if (made.length === 0) return notYet('Nothing has been changed yet.')
     const [event] = made

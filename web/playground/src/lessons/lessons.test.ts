@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import guide from '../../../../docs/how-to/use-the-playground.md?raw'
 import epochsTie from '../../../../examples/papers/epochs-tie.json?raw'
 import release from '../../../../examples/papers/local-leader-release.json?raw'
 import staleAccept from '../../../../examples/papers/omega-stale-accept.json?raw'
@@ -23,6 +24,11 @@ describe('lessons', () => {
     expect(ids.length).toBeGreaterThanOrEqual(14)
     expect(new Set(ids).size).toBe(ids.length)
     expect(Object.keys(SOLUTIONS).sort()).toEqual(ids.toSorted())
+  })
+
+  it('are listed in the guide, in the same order', () => {
+    const listed = [...guide.matchAll(/^\| `([a-z-]+)` /gm)].map(([, id]) => id)
+    expect(listed).toEqual(ids)
   })
 
   it.each(ids)('%s is completed by its solution, and not before', async (id) => {

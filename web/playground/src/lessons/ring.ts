@@ -5,7 +5,7 @@ import type { Lesson } from './lesson.ts'
 const ringCrash: Lesson = {
   id: 'ring-crash',
   title: 'Around the ring',
-  summary: 'The largest identifier goes around and returns to its owner, if nobody fails on the way.',
+  summary: 'The largest identifier goes around and returns to its owner, if no node fails on the way.',
   source: 'Chang and Roberts 1979; Franke, lecture 11 (Edinburgh 2006)',
   protocol: 'ring',
   speed: 0.01,
@@ -26,7 +26,7 @@ const ringCrash: Lesson = {
   task: 'One crash is enough: stop the election for ever.',
   hint: 'Crash any node while the identifier is on its way, for example node 3 at 15 ms.',
   afterwards:
-    'The message to the crashed node is lost, and nobody sends it again. The form with acknowledged hops skips it.',
+    'The message to the crashed node is lost, and no node sends it again. The form with acknowledged hops skips it.',
   check({ picture, made }) {
     if (!isViolated(picture, 'ring-liveness'))
       return notYet('Every living node has a leader, or nothing was judged.')

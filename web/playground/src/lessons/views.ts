@@ -32,7 +32,7 @@ const phiTable: Lesson = {
     { atMs: 20, text: 'The link between 1 and 3 fails.' },
     { atMs: 30, text: 'The link between 2 and 3 fails.' },
     { atMs: 40, text: 'Node 1 has lost its last link: it is isolated, and counts as dead.' },
-    { atMs: 60, text: 'Nobody leads: node 3 has lost node 2, but node 4 still reaches it.' },
+    { atMs: 60, text: 'No node leads: node 3 has lost node 2, but node 4 still reaches it.' },
   ],
   task: 'Make node 3 the leader, as in the last row of the table.',
   hint: 'Node 4 must lose node 2 as well: cut the link between 2 and 4.',
@@ -112,7 +112,7 @@ const staleAccept: Lesson = {
   task: 'Step to the moment at which node 3 sends the accept that no candidacy waits for any more.',
   hint: 'Step by message, or back from the end: it is the only accept of the run.',
   afterwards:
-    'Candidacies need numbers, so that an accept names the one that it answers. Omega+ numbers its views.',
+    'Candidacies need numbers, so that an accept names the candidacy that it answers. Omega+ numbers its views.',
   check({ picture, cursor }) {
     const accept = picture.flights.find(({ kind }) => kind === 'accept')
     if (accept === undefined) return notYet('There is no accept in this run.')

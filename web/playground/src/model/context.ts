@@ -8,10 +8,10 @@ export type Context = {
   set(patch: Partial<State>): void
 }
 
-/** The problems that a failed request tells, or the error itself as one. */
+/** The problems of a failed request, or the error itself as one. */
 export function problemsOf(error: unknown): readonly Problem[] {
-  const told = (error as { readonly problems?: unknown } | null)?.problems
-  if (Array.isArray(told) && told.length > 0) return told as readonly Problem[]
+  const problems = (error as { readonly problems?: unknown } | null)?.problems
+  if (Array.isArray(problems) && problems.length > 0) return problems as readonly Problem[]
   return [{ place: null, message: error instanceof Error ? error.message : String(error) }]
 }
 

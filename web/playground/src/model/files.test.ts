@@ -13,7 +13,7 @@ const dropped = (name: string, text: string, size = text.length) => ({
 })
 
 describe('a dropped file', () => {
-  it('is known by its content, whatever its name', () => {
+  it('is known by its content, not by its name', () => {
     expect(openingOf([file('download', SCENARIO)])).toMatchObject({ type: 'scenario', module: null })
     expect(openingOf([file('a.txt', TRACE)])).toMatchObject({ type: 'recording' })
     expect(openingOf([file('b.txt', MODULE)])).toMatchObject({ type: 'module' })

@@ -1,4 +1,4 @@
-/** A store over an engine without workers, and a browser that remembers what it was told. */
+/** A store over an engine without workers, and a browser that remembers every call. */
 import { createSession } from '../engine/session.ts'
 import { createStore } from './store.ts'
 import type { Engine, Host, State, Store } from './types.ts'

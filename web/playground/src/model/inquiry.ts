@@ -13,7 +13,7 @@ export function createInquiry({ engine, get, set }: Context, runner: Runner): In
   let isAsking = false
   let newestWhy = 0
 
-  /** One question at a time; after its answer, the newest one that was asked meanwhile. */
+  /** One question at a time; after its answer, the newest question. */
   async function ask(): Promise<void> {
     if (isAsking) return
     isAsking = true

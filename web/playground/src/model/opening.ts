@@ -82,7 +82,7 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
     await open(base, { name: module.name, module })
   }
 
-  async function openWhatever(opening: Opening): Promise<void> {
+  async function openAll(opening: Opening): Promise<void> {
     switch (opening.type) {
       case 'refused':
         return set({ problems: opening.problems })
@@ -113,7 +113,7 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
     const files = await Promise.all(
       names.map(async (name) => ({ name, text: await host.fetchText(`file/${encodeURIComponent(name)}`) })),
     )
-    await openWhatever(openingOf(files))
+    await openAll(openingOf(files))
   }
 
   async function openLink(fragment: string): Promise<void> {
@@ -155,7 +155,7 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
       if ('problem' in parsed) set({ problems: [parsed.problem] })
       else await open(parsed.scenario, { name, module: moduleFor(parsed.scenario) })
     },
-    openFiles: async (files) => openWhatever(await readFiles(files)),
+    openFiles: async (files) => openAll(await readFiles(files)),
     async openFragment(fragment) {
       await openAny(fragment.replace(/^#/, ''))
       const { problems, picture } = get()

@@ -136,7 +136,7 @@ describe('playing', () => {
     })
   })
 
-  it('stops at the first violation on the way, unless told not to', () => {
+  it('stops at the first violation on the way, unless that is switched off', () => {
     const run = picture(RUN.moments, [violated(2000, 3)])
     const fast = { ...settings, speed: 100 }
     expect(advance(run, START, fast)).toMatchObject({ cursor: { moment: 3 }, stopped: 'violation' })

@@ -88,7 +88,7 @@ export function stepFrom(
   const stops = stopsAt(picture, kind)
   const { moments } = picture
   const here = moments[cursor.moment]
-  // Between two moments, a step back first returns to the one that has just happened.
+  // Between two moments, a step back first returns to the moment that has just happened.
   const isBetween = here !== undefined && cursor.at > here.at
   let index = direction > 0 ? cursor.moment + 1 : isBetween ? cursor.moment : cursor.moment - 1
   for (; index >= 0 && index < moments.length; index += direction) {

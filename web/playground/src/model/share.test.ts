@@ -53,7 +53,7 @@ describe('a bad link', () => {
     expect(await messageOf('#7.abc.def')).toMatch(/format 7.*reads format 1.*newer version/)
   })
 
-  it('that is no link of a run says so', async () => {
+  it('without a run says so', async () => {
     expect(await messageOf('#section-2')).toMatch(/damaged.*not a run/)
     expect(await messageOf('#0.a.b')).toMatch(/damaged.*no format 0/)
   })

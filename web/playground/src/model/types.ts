@@ -131,7 +131,7 @@ export type State = {
   /** Null until the first run ends. While another runs, the last picture stays. */
   readonly picture: Picture | null
   readonly isRunning: boolean
-  /** Why the last action failed. Empty after the next one that succeeds. */
+  /** Why the last action failed. Empty after the next success. */
   readonly problems: readonly Problem[]
   /** One sentence about what just happened, for the status line and screen readers. */
   readonly notice: string | null
