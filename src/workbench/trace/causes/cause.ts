@@ -4,7 +4,7 @@ import type { TraceRecord } from '../records.ts'
 import { closes, opens, sourceOfLoss } from './losses.ts'
 import { carriedOut, type Past, type StepRecord } from './past.ts'
 import { lossText, nameOf, timeText, type Words } from './sentences.ts'
-import { whyLeaderSilent, whyNothingCame } from './silences.ts'
+import { whyGivenUp, whyLeaderSilent, whyNothingCame } from './silences.ts'
 
 /** `record`: the cause. `because`: how it led to the effect. `via`: the message that led from it to the effect. */
 export type Link = { readonly record: number; readonly because: string; readonly via: number | null }
@@ -49,7 +49,8 @@ function causeOfStep(past: Past, words: Words, record: Step, index: number): Lin
   const { input, node, message } = record
   switch (input.type) {
     case 'message':
-      return message === null ? null : causeOfArrival(past, words, message, index)
+      if (message === null) return null
+      return whyGivenUp(past, words, index) ?? causeOfArrival(past, words, message, index)
     case 'timer':
       return causeOfTimer(past, words, record, index, input.name)
     case 'command': {

@@ -20,8 +20,8 @@ export function whyLeaderSilent(past: Past, words: Words, index: number): Link |
   const record = past.records[index] as StepRecord
   const { node } = record
   const leader = viewBefore(past, node, index)?.leader ?? null
+  if (leader === null) return isCandidacy(past, words, record, index) ? lostLeader(past, node, index) : null
   if (leader === node || !isUnusual(past, words, record, index)) return null
-  if (leader === null) return lostLeader(past, node, index)
   const heard = past.lastStep(
     index,
     (step) =>
@@ -32,8 +32,26 @@ export function whyLeaderSilent(past: Past, words: Words, index: number): Link |
   )
   const wait = { node, set: heard ?? 0, fired: index }
   return (
-    ownAbsence(past, wait) ?? lostMessages(past, words, wait, [leader]) ?? absentPeer(past, wait, [leader])
+    ownAbsence(past, wait) ??
+    lostMessages(past, words, wait, [leader]) ??
+    absentPeer(past, wait, [leader]) ??
+    changedClock(past, wait, [leader])
   )
+}
+
+/** A node gives up its leader when it handles a message of another node: the silence of the leader is the reason. */
+export function whyGivenUp(past: Past, words: Words, index: number): Link | null {
+  const record = past.records[index] as StepRecord
+  if (record.type !== 'step' || record.input.type !== 'message' || record.view === null) return null
+  const before = viewBefore(past, record.node, index)?.leader ?? null
+  if (before === null || record.view.leader !== null || record.input.from === before) return null
+  return whyLeaderSilent(past, words, index)
+}
+
+/** Whether a node without a leader sends messages of the protocol, or changes what it believes. */
+function isCandidacy(past: Past, words: Words, record: StepRecord, index: number): boolean {
+  const sent = past.sendings.filter((sending) => sending.record === index)
+  return record.view !== null || sent.some(({ body }) => words.kinds.includes(nameOf(words, body)))
 }
 
 /** The step since which the node has no leader; null if it has had none since it started. */
@@ -44,7 +62,8 @@ function lostLeader(past: Past, node: NodeId, index: number): Link | null {
     if (step.view.leader !== null || step.type === 'start') return null
     const before = viewBefore(past, node, place)?.leader ?? null
     if (before === null) continue
-    const because = `it has had no leader since ${instantText(past, step.at)}, when it lost ${before}`
+    const how = before === node ? 'when it stopped leading' : `when it lost ${before}`
+    const because = `it has had no leader since ${instantText(past, step.at)}, ${how}`
     return { record: place, because, via: null }
   }
   return null
@@ -82,9 +101,11 @@ export function whyNothingCame(past: Past, words: Words, wait: Wait): Link | nul
 }
 
 /** The peers that the step which set the timer heard from, or wrote to. */
-function awaitedBy(past: Past, { set, node }: Wait): readonly NodeId[] {
+function awaitedBy(past: Past, { set, node, fired }: Wait): readonly NodeId[] {
   const record = past.records[set] as StepRecord
   if (record.type === 'step' && record.input.type === 'message') return [record.input.from]
+  // A timer that sets itself again beats time, and waits for nothing.
+  if (isSameInput(record, past.records[fired] as StepRecord)) return []
   const written = carriedOut(record).flatMap((effect) => (effect.type === 'send' ? [effect.to] : []))
   return [...new Set(written)].filter((peer) => peer !== node)
 }
@@ -182,13 +203,23 @@ function lateMessages(past: Past, words: Words, wait: Wait, peers: readonly Node
   return { record: first.record, because, via: first.message }
 }
 
-/** A clock that an event has changed measures the time of the wait wrongly. */
+/** A clock that an event has changed measures the time of the wait wrongly, or makes a peer late. */
 function changedClock(past: Past, wait: Wait, peers: readonly NodeId[]): Link | null {
-  const isOf = (node: unknown): boolean => node === wait.node || peers.some((peer) => peer === node)
+  const nodes = [wait.node, ...peers]
   const changed = past.last(
     wait.fired,
-    (record) => record.type === 'world' && (isOf(record.event['drift']) || isOf(record.event['skew'])),
+    ({ type, ...rest }) =>
+      type === 'world' &&
+      'event' in rest &&
+      nodes.some((node) => rest.event['drift'] === node || rest.event['skew'] === node),
   )
   if (changed === null) return null
-  return { record: changed, because: 'nothing came in the time that its clock measured', via: null }
+  const { at, event } = past.records[changed] as TraceRecord & { readonly type: 'world' }
+  const since = instantText(past, at)
+  const node = nodes.find((id) => event['drift'] === id || event['skew'] === id) ?? wait.node
+  const because =
+    node === wait.node
+      ? `nothing came in time by its own clock, which is wrong since ${since}`
+      : `nothing came in time from ${node}, whose clock is wrong since ${since}`
+  return { record: changed, because, via: null }
 }
