@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { PlainObject } from '../../core/index.ts'
+import type { Definition, PlainObject } from '../../core/index.ts'
 import { catalogue, protocols } from '../../protocols/index.ts'
+import { Random } from '../scenario/random.ts'
 import { parseScenario, runScenario, scenarioDrawer, traceHeader } from '../sim/index.ts'
 import { type Cause, causesOf } from './causes.ts'
-import type { Trace } from './ndjson.ts'
+import { InvalidTraceError, readTrace, type Trace } from './ndjson.ts'
 import type { TraceRecord } from './records.ts'
 
 type Recorded = TraceRecord & { readonly type: 'start' | 'step' }
@@ -164,6 +165,32 @@ describe('a causal chain', () => {
       'because node 2 sent coordinator in step 2',
       expect.stringMatching(/^Node 2 gets the command detect/),
     ])
+  })
+
+  it('names the line of a damaged step, and never fails otherwise', () => {
+    const trace = traceOf({ protocol: 'epochs', untilMs: 300 })
+    const lines = trace.records.map((record) => JSON.stringify(record))
+    const random = new Random(5)
+    const definition = catalogue.find('epochs') as Definition
+    const damaged = (text: string): string => {
+      const fields = text.match(/"(?:call|op|name|of|value|type|id|at)":/g) ?? []
+      const field = fields[random.integer(0, Math.max(0, fields.length - 1))]
+      return field === undefined ? text : text.replace(field, '"gone":')
+    }
+    let refused = 0
+    for (let attempt = 0; attempt < 150; attempt++) {
+      const place = random.integer(0, lines.length - 1)
+      const text = lines.with(place, damaged(lines[place] as string))
+      try {
+        const read = readTrace([JSON.stringify(trace.header), ...text].join('\n'))
+        causesOf(read, definition, random.integer(0, lines.length - 1))
+      } catch (error) {
+        expect(error).toBeInstanceOf(InvalidTraceError)
+        expect((error as Error).message).toContain(`line ${place + 2}`)
+        refused += 1
+      }
+    }
+    expect(refused).toBeGreaterThan(20)
   })
 
   it('is empty for a record that the trace does not have', () => {

@@ -29,7 +29,7 @@ const LONGEST_CHAIN = 24
 /** How many rounds of a repetition, such as the renewals of a lease, are followed to its beginning. */
 const MOST_SKIPPED = 400
 
-/** `record`: the index of the record, from 0. */
+/** `record`: the index of the record, from 0. Throws an InvalidTraceError if a step of the trace lacks a field. */
 export function causesOf(trace: Trace, definition: Words, record: number): readonly Cause[] {
   if (trace.records[record] === undefined) return []
   const past = new Past(trace)

@@ -2,6 +2,7 @@
 import type { Effect, Message, Micros, NodeId } from '../../../core/index.ts'
 import type { Trace } from '../ndjson.ts'
 import type { LossReason, TraceRecord } from '../records.ts'
+import { checkSteps } from './shape.ts'
 
 export type StepRecord = TraceRecord & { readonly type: 'start' | 'step' }
 
@@ -37,6 +38,7 @@ export class Past {
   readonly #endings = new Map<number, Ending[]>()
 
   constructor({ header, records }: Trace) {
+    checkSteps(records)
     this.records = records
     this.nodes = header.nodes
     this.isTimed = records.some((record) => 'now' in record && record.now !== 0)
