@@ -69,7 +69,7 @@ function LeaseRow({ lane, place, left, length }: LeaseRowProps) {
       data-node={String(lane.node)}
     >
       <p class="lease-holder">
-        <b>Node {lane.node}</b>
+        <b>{typeof lane.node === 'number' ? `Node ${lane.node}` : lane.node}</b>
         {left.token === null ? null : <span>token {left.token}</span>}
       </p>
       <div class="lease-two" role="img" aria-label={sentenceOf(lane, left)}>
@@ -92,7 +92,7 @@ function LeaseRow({ lane, place, left, length }: LeaseRowProps) {
           <i class="key-true" /> true time <b>{isOver ? 'ended' : `${formatMs(left.truly / 1000)} left`}</b>
         </span>
         <span>
-          <i class="key-believed" /> node {lane.node} believes{' '}
+          <i class="key-believed" /> {typeof lane.node === 'number' ? `node ${lane.node}` : 'holder'} believes{' '}
           <b>{left.believed <= 0 ? 'ended' : `${formatMs(left.believed / 1000)} left`}</b>
         </span>
       </p>

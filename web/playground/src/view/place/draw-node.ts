@@ -1,7 +1,8 @@
 /** A node of the place picture: its role, its lease and its next timer. */
+import type { NodeId } from '../../../../../src/core/index.ts'
 import { ownColour } from '../colours.ts'
 import { timersAt } from '../look-up.ts'
-import { conditionAt, isDown, wordOf } from '../node-words.ts'
+import { type Condition, conditionAt, isDown, wordOf } from '../node-words.ts'
 import { drawCross, label, starPath } from '../shapes.ts'
 import type { PlaceScene } from './draw.ts'
 import type { NodeSpot } from './layout.ts'
@@ -10,6 +11,11 @@ type Context = CanvasRenderingContext2D
 
 const FULL = 2 * Math.PI
 const NOON = -Math.PI / 2
+/** Such a node has neither words nor much room around it. */
+const SMALL = 11
+
+/** The name of a node stands below it if it does not fit inside. */
+const isLong = (node: NodeId): boolean => String(node).length > 3
 
 export function drawNode(context: Context, scene: PlaceScene, spot: NodeSpot): void {
   const { picture, cursor, colours, font, selection } = scene
@@ -41,17 +47,23 @@ export function drawNode(context: Context, scene: PlaceScene, spot: NodeSpot): v
   drawStatus(context, scene, spot, { down, leads, isStalled: condition.stall !== null })
   drawArcs(context, scene, spot)
   context.font = `${radius < 14 ? 10 : 11.5}px ${font}`
-  if (radius >= 11) {
+  if (radius >= SMALL) {
     const isWarned = condition.stall !== null || down
     label(
       context,
-      wordOf(condition),
+      isLong(spot.node) ? longWord(spot.node, condition) : wordOf(condition),
       x,
       y + radius + 27,
       isWarned ? colours.warn : colours.quiet,
       colours.surface,
     )
   }
+}
+
+/** A long name leaves room only for what is special about the node. */
+function longWord(node: NodeId, condition: Condition): string {
+  const isPlain = condition.role?.role === 'follower' && condition.stall === null && !condition.role.leads
+  return isPlain ? String(node) : `${node}: ${wordOf(condition)}`
 }
 
 function drawStatus(
@@ -67,7 +79,7 @@ function drawStatus(
   if (down) drawCross(context, x, y, radius * 0.72, colours.edge, 1.5)
   context.font = `680 ${Math.max(10, radius * 0.72)}px ${font}`
   context.fillStyle = leads ? colours['on-accent'] : down ? colours.quiet : colours.text
-  const text = String(node)
+  const text = isLong(node) ? `${String(node).slice(0, 2)}…` : String(node)
   if (down) label(context, text, x, y + 0.5, colours.quiet, colours.surface)
   else context.fillText(text, x, y + 0.5)
   const badge = { x: x + radius * 0.78, y: y - radius * 0.78 }
@@ -113,6 +125,7 @@ function drawArcs(context: Context, { picture, cursor, colours }: PlaceScene, sp
   }
   const [timer] = timersAt(lane, cursor.at)
   if (timer === undefined) return
-  arc(radius + 15, 1, colours.line, 1.5)
-  arc(radius + 15, (timer.due - cursor.at) / Math.max(1, timer.due - timer.from), colours.quiet, 1.5)
+  const reach = radius + (radius < SMALL ? 4 : 15)
+  arc(reach, 1, colours.line, 1.5)
+  arc(reach, (timer.due - cursor.at) / Math.max(1, timer.due - timer.from), colours.quiet, 1.5)
 }

@@ -14,6 +14,7 @@ const MOST_LABELS = 400
 const LABEL_SHARE = 0.62
 const MOST_HEADS = 400
 const MOST_ROUTINE = 5000
+const LEAST_LANE = 16
 /** A line shorter than this says nothing about its slope. */
 const STUB_PX = 22
 
@@ -36,6 +37,8 @@ export function drawFlights(context: Context, scene: BaseScene): void {
 
 /** Names of messages, where there is room for them. Messages that were sent together are named once. */
 function drawLabels(context: Context, scene: BaseScene, events: readonly Flight[]): void {
+  // Names of messages would hide lanes that are this close.
+  if ((scene.boxes[0]?.height ?? 0) < LEAST_LANE) return
   const taken: { readonly x: number; readonly y: number; readonly width: number }[] = []
   const named = new Set<string>()
   for (const flight of events.slice(0, MOST_LABELS)) {
