@@ -57,7 +57,7 @@ const lateAnswer: Lesson = {
     { atMs: 211, text: 'All answers came within the timeout of 30 ms, so nothing happens.' },
   ],
   task: 'Without a crash, make the nodes disagree about the coordinator (assertion-1).',
-  hint: 'Make the links of node 3 slow, 50 ms, before the nodes ask again at 400 ms.',
+  hint: 'Before the nodes ask again at 400 ms, make both links of node 3 slow: 50 ms.',
   afterwards:
     'In a synchronous system a timeout proves a crash. On a real network it proves nothing, and two coordinators appear.',
   check({ picture, made }) {

@@ -25,9 +25,14 @@ const merge: Lesson = {
     nodes: [1, 2, 3, 4],
     options: { ...OPTIONS, checkPhaseMs: { 2: 200, 4: 100 } },
     network: { delayMs: 10 },
-    links: [
-      [1, 2],
-      [3, 4],
+    events: [
+      {
+        atMs: 0,
+        partition: [
+          [1, 2],
+          [3, 4],
+        ],
+      },
     ],
     untilMs: 6000,
   },
@@ -37,7 +42,7 @@ const merge: Lesson = {
     { atMs: 300, text: 'Node 2 and node 1 become a group too, and the two groups cannot hear each other.' },
   ],
   task: 'Connect the two sides so that one group of four remains.',
-  hint: 'Choose Connect all, or heal single links: the coordinators 2 and 4 must reach each other, and their members too.',
+  hint: 'Let both groups form, and heal all links at about 1,000 ms.',
   afterwards:
     'Node 4 invites node 2, which passes the invitation on to its member: accept, answer, ready, answer.',
   check({ picture }) {
@@ -132,7 +137,7 @@ const threeNodes: Lesson = {
     { atMs: 0, text: 'Assertion 4 of 1982: nodes that can all talk to each other become one group.' },
     { atMs: 300, text: 'Node 3 coordinates all three nodes.' },
     { atMs: 2000, text: 'Node 3 crashes.' },
-    { atMs: 2700, text: 'Nodes 1 and 2 find each other, and node 2 coordinates both.' },
+    { atMs: 2330, text: 'Nodes 1 and 2 find each other, and node 2 coordinates both.' },
   ],
   task: 'Let nodes 1 and 2, which can talk to each other, end in different groups.',
   hint: 'Soon after the crash, at about 2,050 ms, cut the link between 1 and 3, and restart 3.',

@@ -29,7 +29,7 @@ const lease: Lesson = {
   scenario: { ...THREE, clocks: { driftPpm: 100 }, untilMs: 1500 },
   captions: [
     { atMs: 0, text: 'Three nodes start, and none of them knows a leader.' },
-    { atMs: 45, text: 'Node 1 asks the others for their support: an Election message to each.' },
+    { atMs: 54, text: 'Node 1 asks the others for their support: an Election message to each.' },
     { atMs: 59, text: 'A majority supports node 1, so it leads: the bar in its lane is its lease.' },
     { atMs: 200, text: 'Node 1 renews the lease long before it ends, again and again.' },
   ],
@@ -120,7 +120,7 @@ const slowClock: Lesson = {
     { atMs: 300, text: 'This is the correct protocol, so something must break its assumption to break it.' },
   ],
   task: 'Break one-leader with faults of a clock alone, and at most one cut or partition.',
-  hint: 'Partition node 1 from the others, then let its clock run at half the rate (-500,000 ppm), or jump back.',
+  hint: 'Isolate node 1, and let its clock drift by -500,000 ppm, which is half the rate; or skew it back.',
   afterwards:
     'The lease of node 1 ends on its own clock. A clock that runs slow, or is set back, ends it too late for all others.',
   check({ picture, made }) {
@@ -200,7 +200,7 @@ const partialConnectivity: Lesson = {
       [4, 5],
     ],
     network: { delayMs: [0.5, 2] },
-    untilMs: 3000,
+    untilMs: 2000,
   },
   captions: [
     { atMs: 0, text: 'Nodes 2 to 5 reach each other; node 1 reaches node 5 only.' },
@@ -210,7 +210,7 @@ const partialConnectivity: Lesson = {
       text: 'Node 1 can never win, but node 5 refuses node 2: four connected nodes have no leader.',
     },
     {
-      atMs: 1000,
+      atMs: 600,
       text: 'Elections as in Raft stall here too: a node with a larger term interrupts the others.',
     },
   ],

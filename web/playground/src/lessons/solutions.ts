@@ -33,24 +33,16 @@ export const SOLUTIONS: { readonly [lesson: string]: readonly Move[] } = {
     { atMs: 503, event: { recover: 3 } },
   ],
   'early-release': [{ moment: violationOf('one-leader') }],
-  'partial-connectivity': [{ atMs: 1000, event: { cut: [[1, 5]] } }],
+  'partial-connectivity': [{ atMs: 700, event: { cut: [[1, 5]] } }],
   'ring-crash': [{ atMs: 15, event: { crash: 3 } }],
   'crossed-coordinators': [
     { atMs: 110, event: (picture) => ({ delay: messageOf('coordinator', 2, 1)(picture), forMs: 30 }) },
   ],
   'late-answer': [
-    {
-      atMs: 300,
-      event: {
-        slow: [
-          [1, 3],
-          [2, 3],
-        ],
-        delayMs: 50,
-      },
-    },
+    { atMs: 300, event: { slow: [[1, 3]], delayMs: 50 } },
+    { atMs: 301, event: { slow: [[2, 3]], delayMs: 50 } },
   ],
-  merge: [{ atMs: 3000, event: { links: 'full' } }],
+  merge: [{ atMs: 1000, event: { heal: 'all' } }],
   'three-nodes': [
     { atMs: 2050, event: { cut: [[1, 3]] } },
     { atMs: 2060, event: { recover: 3 } },

@@ -77,7 +77,7 @@ const omegaStory: Lesson = {
     { atMs: 20, text: 'The other four agree on a view without node 5, still led by node 1.' },
   ],
   task: 'Continue the story: cut off node 1, let node 2 lead, and then heal everything so that node 2 still leads.',
-  hint: 'Lasso node 1 (or partition it) at about 30 ms, and heal all links at about 50 ms.',
+  hint: 'Isolate node 1 at about 30 ms, and heal all links at about 50 ms.',
   afterwards:
     'Nodes 1 and 5 return under a new incarnation, and join the newer view: the lead does not jump back.',
   check({ picture }) {
@@ -168,7 +168,7 @@ const resumeJob: Lesson = {
     nodes: [1, 2, 3, 4],
     options: { length: 200 },
     network: { delayMs: [0.5, 2] },
-    untilMs: 5000,
+    untilMs: 3000,
   },
   captions: [
     { atMs: 0, text: 'Four nodes elect a manager and run two jobs.' },

@@ -12,7 +12,6 @@ import { createSharing } from './sharing.ts'
 import { createTransport } from './transport.ts'
 import type { Engine, Host, State, Store } from './types.ts'
 
-export { interventionText } from './interventions.ts'
 export { SPEEDS } from './playback.ts'
 export * from './types.ts'
 
