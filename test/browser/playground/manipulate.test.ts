@@ -12,6 +12,9 @@ const SCENARIO = {
   untilMs: 3000,
 }
 
+/** A busy machine needs time for a run. */
+const POLL = { timeout: 20_000 }
+
 type Point = { readonly x: number; readonly y: number }
 
 await describeWithTool('chromium', 'acting in the playground', (program) => {
@@ -80,18 +83,18 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
   it('crashes and restarts a node by mouse', async () => {
     await clickAt(await centreOf(2))
     await action(/^Crash/).click()
-    await expect.poll(made).toMatchObject({ crash: 2 })
+    await expect.poll(made, POLL).toMatchObject({ crash: 2 })
     await page.evaluate(() => playground.seek(1_500_000))
     await action(/^Restart/).click()
-    await expect.poll(made).toMatchObject({ recover: 2 })
+    await expect.poll(made, POLL).toMatchObject({ recover: 2 })
   })
 
   it('crashes and restarts a node by keyboard', async () => {
     await press('2', 'c')
-    await expect.poll(made).toMatchObject({ crash: 2 })
+    await expect.poll(made, POLL).toMatchObject({ crash: 2 })
     await page.evaluate(() => playground.seek(1_500_000))
     await press('c')
-    await expect.poll(made).toMatchObject({ recover: 2 })
+    await expect.poll(made, POLL).toMatchObject({ recover: 2 })
   })
 
   it.each([
@@ -104,21 +107,21 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await action(new RegExp(`^${name}`)).click()
     await page.locator('.amount input').fill(amount)
     await page.locator('.amount .primary').click()
-    await expect.poll(made).toMatchObject(event)
+    await expect.poll(made, POLL).toMatchObject(event)
     await press('z')
-    await expect.poll(async () => (await eventsMade(page)).length).toBe(0)
+    await expect.poll(async () => (await eventsMade(page)).length, POLL).toBe(0)
     await press('Escape', '3', key)
     await page.locator('.amount input').waitFor()
     await page.keyboard.type(amount)
     await press('Enter')
-    await expect.poll(made).toMatchObject(event)
+    await expect.poll(made, POLL).toMatchObject(event)
   })
 
   it('isolates a node, and heals all links', async () => {
     await press('4', 'x')
-    await expect.poll(made).toMatchObject({ partition: [[4], [1, 2, 3, 5]] })
+    await expect.poll(made, POLL).toMatchObject({ partition: [[4], [1, 2, 3, 5]] })
     await press('Escape', 'h')
-    await expect.poll(made).toMatchObject({ heal: 'all' })
+    await expect.poll(made, POLL).toMatchObject({ heal: 'all' })
   })
 
   it.each([
@@ -128,16 +131,16 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
   ] as const)('harms a link by dragging from node to node, or by keyboard: %s', async (name, key, event) => {
     await drag([await centreOf(1), await centreOf(3)])
     await action(new RegExp(`^${name}( ?${key})?$`)).click()
-    await expect.poll(made).toMatchObject(event)
+    await expect.poll(made, POLL).toMatchObject(event)
     await press('z')
-    await expect.poll(async () => (await eventsMade(page)).length).toBe(0)
+    await expect.poll(async () => (await eventsMade(page)).length, POLL).toBe(0)
     await press('Escape', '1')
     await page.getByLabel('Link to').selectOption('3')
     await page.locator('.place-card').click({ position: { x: 4, y: 4 } })
     await press(key)
-    await expect.poll(made).toMatchObject(event)
+    await expect.poll(made, POLL).toMatchObject(event)
     await press('h')
-    await expect.poll(made).toMatchObject({ heal: [[1, 3]] })
+    await expect.poll(made, POLL).toMatchObject({ heal: [[1, 3]] })
   })
 
   it('slows a link', async () => {
@@ -145,7 +148,7 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await press('s')
     await page.locator('.amount input').fill('90')
     await press('Enter')
-    await expect.poll(made).toMatchObject({ slow: [[2, 5]], delayMs: 90 })
+    await expect.poll(made, POLL).toMatchObject({ slow: [[2, 5]], delayMs: 90 })
   })
 
   it('partitions the network by a lasso', async () => {
@@ -158,7 +161,7 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
       { x: three.x + 40, y: bottom },
       { x: three.x + 40, y: top },
     ])
-    await expect.poll(made).toMatchObject({
+    await expect.poll(made, POLL).toMatchObject({
       partition: [
         [3, 4],
         [1, 2, 5],
@@ -171,7 +174,7 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     const dialog = page.getByRole('dialog', { name: 'Partition the network' })
     await dialog.getByRole('button', { name: 'Move node 2' }).press('Enter')
     await dialog.getByRole('button', { name: 'Partition', exact: true }).press('Enter')
-    await expect.poll(made).toMatchObject({
+    await expect.poll(made, POLL).toMatchObject({
       partition: [
         [1, 2],
         [3, 4, 5],
@@ -191,9 +194,9 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
       await page.locator('.amount input').fill(amount)
       await press('Enter')
     }
-    await expect.poll(made).toMatchObject({ [field]: message })
+    await expect.poll(made, POLL).toMatchObject({ [field]: message })
     await press('z')
-    await expect.poll(async () => (await eventsMade(page)).length).toBe(0)
+    await expect.poll(async () => (await eventsMade(page)).length, POLL).toBe(0)
     await press('Escape')
     expect(await selectMessage()).toBe(message)
     await press(key)
@@ -202,7 +205,7 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
       await page.keyboard.type(amount)
       await press('Enter')
     }
-    await expect.poll(made).toMatchObject({ [field]: message })
+    await expect.poll(made, POLL).toMatchObject({ [field]: message })
   })
 
   it('selects a message by a click on it', async () => {
@@ -231,23 +234,23 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
       .first()
       .getAttribute('value')
     await commands.selectOption(step)
-    await expect.poll(made).toMatchObject({ command: { node: 1, do: 'stepDown' } })
+    await expect.poll(made, POLL).toMatchObject({ command: { node: 1, do: 'stepDown' } })
   })
 
   it('loses messages by chance', async () => {
     await page.getByRole('button', { name: 'Loss' }).click()
     await page.locator('input[name=loss]').fill('25')
     await page.getByRole('button', { name: 'Lose messages' }).click()
-    await expect.poll(made).toMatchObject({ loss: 0.25 })
+    await expect.poll(made, POLL).toMatchObject({ loss: 0.25 })
   })
 
   it('keeps the branch that was left, and compares the two', async () => {
     await press('1', 'c')
-    await expect.poll(made).toMatchObject({ crash: 1 })
+    await expect.poll(made, POLL).toMatchObject({ crash: 1 })
     await page.evaluate(() => playground.seekEnd())
     await page.evaluate(() => playground.seek(800_000))
     await press('2', 'c')
-    await expect.poll(made).toMatchObject({ crash: 2 })
+    await expect.poll(made, POLL).toMatchObject({ crash: 2 })
     const branches = page.getByRole('navigation', { name: 'Branches' })
     await branches.getByRole('listitem').nth(1).waitFor()
     await branches.getByLabel('Compare with').selectOption({ index: 1 })

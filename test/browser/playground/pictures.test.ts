@@ -6,6 +6,9 @@ import { describeWithTool } from '../../support/servers.ts'
 import { TestBrowser } from '../browser.ts'
 import { openPlayground, openScenario, type Site, startSite } from './site.ts'
 
+/** A busy machine needs time for a frame. */
+const POLL = { timeout: 20_000 }
+
 await describeWithTool('chromium', 'the pictures of the playground', (program) => {
   let browser: TestBrowser
   let site: Site
@@ -73,7 +76,7 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
       /Node 2 leads\s+node 1 believes that it still leads/,
     )
     await page.keyboard.press('End')
-    await expect.poll(() => page.locator('.banner').getAttribute('data-level')).toBe('healthy')
+    await expect.poll(() => page.locator('.banner').getAttribute('data-level'), POLL).toBe('healthy')
     await page.context().close()
   })
 
@@ -153,7 +156,7 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
     await press('Shift+ArrowLeft')
     await press(']')
     await press('Space')
-    await expect.poll(at).toBeGreaterThan(elected + 100_000)
+    await expect.poll(at, POLL).toBeGreaterThan(elected + 100_000)
     await press('Space')
     expect(await page.evaluate(() => playground.get().isPlaying)).toBe(false)
     await page.context().close()

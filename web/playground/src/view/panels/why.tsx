@@ -29,7 +29,11 @@ export function WhyChain({ picture }: { readonly picture: Picture }) {
             const at = picture.moments[cause.moment]?.at
             return (
               // oxlint-disable-next-line react/no-array-index-key -- a moment may occur twice
-              <li key={order} aria-current={cause.moment === moment ? 'step' : undefined}>
+              <li
+                key={order}
+                class={cause.because === null ? 'is-origin' : ''}
+                aria-current={cause.moment === moment ? 'step' : undefined}
+              >
                 <button type="button" onClick={() => store().seekMoment(cause.moment)}>
                   <time>{at === undefined ? '' : instantOf(picture, at, 1)}</time>
                   <span>{cause.text}</span>
