@@ -11,6 +11,7 @@ import {
 } from '../../../../src/workbench/forensics/index.ts'
 import { asRecorded, checkedOptions, replayRuns } from '../../../../src/workbench/forensics/replay.ts'
 import { judge } from '../../../../src/workbench/forensics/verdict.ts'
+import { promisedSpecs } from '../../../../src/workbench/scenario/index.ts'
 import { type SpecVerdict, specNamed } from '../../../../src/workbench/specs/index.ts'
 import { InvalidTraceError, readTrace, replay, type Trace } from '../../../../src/workbench/trace/index.ts'
 import { EngineError } from './engine-error.ts'
@@ -68,7 +69,21 @@ function definitionFor({ header }: Trace, name: string, { lookup }: Protocols): 
   return definition
 }
 
-/** The trace of a simulation. It has no verdicts: `conclave sim` judges while it runs. */
+const UNJUDGED = 'not judged: a trace does not show everything that specifications refer to; run its scenario'
+
+/** Specifications judge a run while it takes place: of a trace, the list shows what was promised. */
+function unjudged(
+  definition: RecordedRun['definition'],
+  { header }: Trace,
+  { specsFor }: Protocols,
+): readonly Verdict[] {
+  const specs = specsFor(definition).specs ?? promisedSpecs(definition, header.options)
+  return specs.map(({ name, title }) => {
+    return { name, title, verdict: 'vacuous', why: UNJUDGED, judged: 0, at: null, moment: null }
+  })
+}
+
+/** The trace of a simulation. */
 function openTrace({ file, trace }: TraceFile, protocols: Protocols): Opened {
   const definition = asRecorded(definitionFor(trace, file, protocols), trace.header)
   const { difference } = attempt(file, () => replay(trace, definition))
@@ -83,7 +98,7 @@ function openTrace({ file, trace }: TraceFile, protocols: Protocols): Opened {
     isUntimed: !records.some((record) => 'now' in record && record.now !== 0),
     endsAt: records.at(-1)?.at ?? 0,
     cutShort: notice,
-    verdicts: [],
+    verdicts: unjudged(definition, trace, protocols),
     goals: [],
     views: new Map(),
     measured: null,

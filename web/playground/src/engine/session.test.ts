@@ -255,6 +255,9 @@ describe('open', () => {
       ran.picture.lanes.map(({ roles }) => roles.map(({ role }) => role)),
     )
     expect(opened.picture.commands).toEqual([])
+    expect(opened.picture.verdicts.map(({ name, verdict }) => [name, verdict])).toEqual(
+      ran.picture.verdicts.map(({ name }) => [name, 'vacuous']),
+    )
   })
 
   it('names the line of a trace that is damaged', async () => {
