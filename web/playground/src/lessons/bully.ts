@@ -20,7 +20,7 @@ const crossedCoordinators: Lesson = {
       { atMs: 100, command: { node: 2, do: 'detect', of: 3 } },
       { atMs: 105, recover: 3 },
     ],
-    untilMs: 1500,
+    untilMs: 300,
   },
   captions: [
     { atMs: 0, text: 'Node 3 leads: in the bully algorithm, the highest living node does.' },
