@@ -14,6 +14,7 @@ const SCENARIO = {
 
 /** A busy machine needs time for a run. */
 const POLL = { timeout: 20_000 }
+const HOOK_MS = 60_000
 
 type Point = { readonly x: number; readonly y: number }
 
@@ -32,7 +33,7 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
   beforeEach(async () => {
     page = await openPlayground(browser, site)
     await openScenario(page, SCENARIO, 1000)
-  })
+  }, HOOK_MS)
   afterEach(async () => {
     await page.context().close()
     const problems = browser.problems.splice(0)
