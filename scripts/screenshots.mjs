@@ -45,7 +45,7 @@ async function shootPlayground(browser) {
     const [line] = await once(serving.stdout, 'data')
     const page = await browser.newPage({ viewport: VIEW, colorScheme: 'light' })
     await page.goto(JSON.parse(line.toString()).url)
-    await page.waitForFunction(() => globalThis.playground?.get().inspection !== null)
+    await page.waitForFunction(() => (globalThis.playground?.get().inspection ?? null) !== null)
     // The pictures are drawn in the next frames.
     await sleep(500)
     await page.screenshot({ path: fileURLToPath(new URL('playground.png', FOLDER)) })

@@ -58,7 +58,7 @@ await describeWithTool('chromium', 'lessons in the playground', (program) => {
 
   it('remembers what was done, in this browser', async () => {
     await page.reload()
-    await page.waitForFunction(() => globalThis.playground?.get().picture !== null)
+    await page.waitForFunction(() => (globalThis.playground?.get().picture ?? null) !== null)
     const done = await page.evaluate(() => playground.get().lessonsDone)
     expect(done).toHaveLength(LESSONS.length)
   })

@@ -56,7 +56,7 @@ export async function openPlayground(
   { hash = '', ...view }: View & { readonly hash?: string } = {},
 ): Promise<Page> {
   const page = await browser.open(`${site.url}${hash}`, view)
-  await page.waitForFunction(() => globalThis.playground?.get().picture !== null)
+  await page.waitForFunction(() => (globalThis.playground?.get().picture ?? null) !== null)
   return page
 }
 
