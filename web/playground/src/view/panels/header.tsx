@@ -2,6 +2,7 @@
 import { useRef } from 'preact/hooks'
 import { nextTheme, theme } from '../../../../src/data/theme.ts'
 import { PROTOCOLS } from '../../model/protocols.ts'
+import type { ProtocolCard } from '../../model/store.ts'
 import { type DialogName, dialog, isRunning, lesson, ownModule, picture, scenario, store } from '../state.ts'
 
 const THEME_WORDS = { auto: 'Auto', light: 'Light', dark: 'Dark' }
@@ -52,11 +53,22 @@ function Logo() {
   )
 }
 
+/** The card of a protocol whose options are all part of the scenario's: the most specific of them. */
+function cardOf(protocol: string, given: unknown): ProtocolCard | undefined {
+  const options = { ...(given as object | undefined) } as { readonly [name: string]: unknown }
+  const size = ({ scenario: { options: own } }: ProtocolCard): number => Object.keys(own ?? {}).length
+  return PROTOCOLS.filter((card) => card.scenario['protocol'] === protocol)
+    .filter(({ scenario: { options: own } }) =>
+      Object.entries(own ?? {}).every(
+        ([name, value]) => JSON.stringify(options[name]) === JSON.stringify(value),
+      ),
+    )
+    .toSorted((a, b) => size(b) - size(a))[0]
+}
+
 function ProtocolSelect() {
   const name = picture.value?.protocol ?? ''
-  const options = JSON.stringify(scenario.value['options'] ?? {})
-  const same = PROTOCOLS.filter((each) => each.scenario['protocol'] === name)
-  const card = same.find((each) => JSON.stringify(each.scenario['options'] ?? {}) === options) ?? same[0]
+  const card = cardOf(name, scenario.value['options'])
   const isKnown = card !== undefined && ownModule.value === null
   const group = (isPrinted: boolean) =>
     PROTOCOLS.filter((each) => each.isPrinted === isPrinted).map((each) => (
