@@ -10,6 +10,8 @@ const UNUSED = [
   /\/src\/protocols\/(?:epochs|local-leader|omega)\/planning\.ts$/,
   /\/src\/protocols\/local-leader\/wire\.ts$/,
   /\/zod\/v4\/core\/(?:json-schema-processors|to-json-schema)\.js$/,
+  // The words of `explain` in src/core/schema.ts take their place.
+  /\/zod\/v4\/locales\/en\.js$/,
 ]
 
 const EXPORTED = /^export (?:async )?(?:const|let|function|class) (\w+)/gm
@@ -31,8 +33,10 @@ export function leaveOut(): Plugin {
     enforce: 'pre',
     load(id) {
       if (!UNUSED.some((pattern) => pattern.test(id))) return null
-      const names = [...readFileSync(id, 'utf8').matchAll(EXPORTED)].map(([, name]) => name)
-      return names.map((name) => `export function ${name}() {}`).join('\n')
+      const text = readFileSync(id, 'utf8')
+      const names = [...text.matchAll(EXPORTED)].map(([, name]) => name)
+      const byDefault = text.includes('export default') ? ['export default function () {}'] : []
+      return [...byDefault, ...names.map((name) => `export function ${name}() {}`)].join('\n')
     },
     transform(code, id) {
       if (!DESCRIBED.test(id)) return null

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { protocols } from '../../../src/protocols/index.ts'
+import { catalogue, protocols } from '../../../src/protocols/index.ts'
+import { parseScenario } from '../../../src/workbench/sim/index.ts'
 import { drawnFile } from '../../../web/playground/src/engine/fixture.ts'
 import { conclave } from '../../support/cli.ts'
 import { describeWithTool } from '../../support/servers.ts'
@@ -70,6 +71,27 @@ const EVERYTHING = {
   untilMs: 3000,
 }
 
+const SMALL = { protocol: 'local-leader', nodes: [1, 2, 3], untilMs: 100 }
+
+/** Scenarios with mistakes of every kind. */
+const WRONG: readonly object[] = [
+  { ...SMALL, untilMs: -5, sed: 1 },
+  { ...SMALL, nodes: [1, 1] },
+  { ...SMALL, seed: 1.5, clocks: { driftPpm: -1 } },
+  { ...SMALL, options: { mode: 'x', fastMs: 'a', nope: 1 } },
+  { ...SMALL, network: { loss: 2, delayMs: [3, 1], rules: [{ kind: 'zz' }] } },
+  {
+    ...SMALL,
+    events: [
+      { atMs: 1, command: { node: 1, do: 'setPriority', priority: 1.5 } },
+      { atMs: 1, command: { node: 1, do: 'zz' } },
+      { atMs: 2, skew: 1, byMs: 'x' },
+      { atMs: 3, pause: 7, forMs: 0 },
+    ],
+  },
+  { protocol: 'bully', nodes: [1, 2], schedule: [{ do: 'x' }, { node: 1, do: 'timer' }] },
+]
+
 await describeWithTool('chromium', 'the trace of a run in the playground', (program) => {
   let browser: TestBrowser
   let site: Site
@@ -87,6 +109,24 @@ await describeWithTool('chromium', 'the trace of a run in the playground', (prog
   it('is that of conclave sim for a scenario with every kind of event', async () => {
     const expected = await traceOfCommandLine(EVERYTHING)
     expect((await traceOfPage(page, EVERYTHING)) === expected).toBe(true)
+  })
+
+  it('is refused for a wrong scenario with the words of the command line', async () => {
+    for (const scenario of WRONG) {
+      // oxlint-disable-next-line no-await-in-loop -- the page runs one scenario at a time
+      const problems = await page.evaluate(async (given) => {
+        await playground.open(given as never)
+        return playground.get().problems.map(({ place, message }) => `${place}: ${message}`)
+      }, scenario)
+      let expected: readonly string[] = []
+      try {
+        parseScenario(scenario, catalogue)
+      } catch (error) {
+        expected = (error as Error).message.split('\n')
+      }
+      expect(problems.length).toBeGreaterThan(0)
+      expect(problems).toEqual(expected)
+    }
   })
 
   it.each(protocols.map((definition) => [definition.name, definition] as const))(
