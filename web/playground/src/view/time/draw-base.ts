@@ -31,6 +31,7 @@ type Context = CanvasRenderingContext2D
 
 /** A difference of the two scales that can be seen. */
 const LEAST_LEAN = 1.5
+const LEAST_TERM_PX = 6
 export function drawBase(context: Context, scene: BaseScene): void {
   context.font = `11px ${scene.font}`
   context.textBaseline = 'middle'
@@ -67,7 +68,9 @@ function drawLane(context: Context, { scale, colours }: BaseScene, { lane, place
   for (const span of lane.roles) {
     if (span.to < scale.from || span.from > scale.to) continue
     const x1 = Math.max(scale.left, xOf(scale, span.from))
-    const x2 = Math.min(scale.left + scale.width, xOf(scale, span.to))
+    // A term that begins with the last step of a run has no length, but must be seen.
+    const least = span.leads ? x1 + LEAST_TERM_PX : x1
+    const x2 = Math.max(least, Math.min(scale.left + scale.width, xOf(scale, span.to)))
     if (span.role === 'crashed' || span.role === 'dead') {
       if (span.from >= scale.from) drawCross(context, x1, y, 5, colours.bad, 2)
       context.setLineDash([1, 5])
