@@ -1,5 +1,5 @@
 /** Draws a recorded run: everything that the page looks up. */
-import type { Picture } from '../picture.ts'
+import type { Flight, Moment, Picture } from '../picture.ts'
 import type { RecordedRun } from '../recorded-run.ts'
 import { commandForms } from './commands.ts'
 import { flightsOf } from './flights.ts'
@@ -24,8 +24,8 @@ export function pictureOf(run: RecordedRun, onPart: () => void = () => {}): Pict
     isUntimed,
     endsAt,
     cutShort,
-    moments,
-    flights,
+    moments: isUntimed ? moments.map((moment) => ({ ...moment, isRoutine: false })) : moments,
+    flights: flights.map((flight) => ({ ...flight, isRoutine: isRoutine(flight, run, moments) })),
     lanes,
     networks: networksOf(run),
     verdicts,
@@ -33,4 +33,19 @@ export function pictureOf(run: RecordedRun, onPart: () => void = () => {}): Pict
     // Nothing can be done to a trace, nor to a schedule.
     commands: scenario === null || isUntimed ? [] : commandForms(definition, header.nodes),
   }
+}
+
+/**
+ * A message that is repeated while nothing changes is worth a look where something changes: in the step that sends it or
+ * in the step that receives it. That does not make heartbeats of a layer worth one. In a schedule each step was chosen.
+ */
+function isRoutine(
+  flight: Flight,
+  { definition, isUntimed }: RecordedRun,
+  moments: readonly Moment[],
+): boolean {
+  if (isUntimed || !flight.isRoutine) return false
+  if (!definition.kinds.includes(flight.kind)) return true
+  const { sentIn, endedIn } = flight
+  return moments[sentIn]?.isRoutine !== false && (endedIn === null || moments[endedIn]?.isRoutine !== false)
 }

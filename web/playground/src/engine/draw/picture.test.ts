@@ -181,6 +181,31 @@ describe('messages', () => {
   })
 })
 
+describe('routine messages', () => {
+  const { flights, moments } = drawn({ protocol: 'local-leader', nodes: [1, 2, 3], untilMs: 1000 })
+
+  it('are worth a look where something changes', () => {
+    const elected = moments.findIndex(({ isLeadership }) => isLeadership)
+    const reply = flights.find(({ endedIn }) => endedIn === elected)
+    expect(reply).toMatchObject({ kind: 'Reply', isRoutine: false })
+    expect(flights.filter(({ kind, isRoutine }) => kind === 'Reply' && isRoutine).length).toBeGreaterThan(10)
+  })
+
+  it('of a layer never are', () => {
+    expect(flights.filter(({ kind, isRoutine }) => kind === 'Heartbeat' && !isRoutine)).toEqual([])
+  })
+
+  it('do not exist in a schedule, where each step was chosen', () => {
+    const picture = drawn({
+      protocol: 'bully',
+      nodes: [1, 2],
+      options: { detector: 'none' },
+      schedule: [{ node: 1, do: 'crash' }],
+    })
+    expect([...picture.moments, ...picture.flights].filter(({ isRoutine }) => isRoutine)).toEqual([])
+  })
+})
+
 describe('moments', () => {
   const { moments } = drawn({
     protocol: 'bully',
