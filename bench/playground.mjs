@@ -123,7 +123,7 @@ async function firstPicture(browser, url) {
   const context = await browser.newContext()
   const page = await context.newPage()
   await page.goto(url)
-  await page.waitForFunction(() => globalThis.playground?.get().picture !== null)
+  await page.waitForFunction(() => (globalThis.playground?.get().picture ?? null) !== null)
   const took = await page.evaluate(() => performance.now())
   await context.close()
   return took
@@ -204,7 +204,7 @@ export async function printPlayground(rounds) {
     )
     const page = await (await browser.newContext()).newPage()
     await page.goto(url)
-    await page.waitForFunction(() => globalThis.playground?.get().picture !== null)
+    await page.waitForFunction(() => (globalThis.playground?.get().picture ?? null) !== null)
     await printFrames(page, 10)
     const processorSeconds = await renderers(browser)
     for (const [name, work] of Object.entries(SCENARIOS))

@@ -87,7 +87,7 @@ describe.each(protocols.map((definition) => [definition.name, definition] as con
         const events = Array.from({ length: 40 }, (_, index): ScenarioEvent => {
           const all = eventsFor(scenario, index * 10, random)
           const event = all[random.integer(3, 8)] as Undated<ScenarioEvent>
-          return { ...event, atMs: 30 * (index + 1) } as ScenarioEvent
+          return { ...event, atMs: 30 * (index + 1) }
         })
         expect(() => runScenario(definition, { ...scenario, events }, { strict: true })).not.toThrow()
       }
