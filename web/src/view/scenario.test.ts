@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { protocolNamed, protocols } from '../../../src/protocols/index.ts'
 import { parseScenario, runScenario } from '../../../src/workbench/sim/index.ts'
 import type { Cause, Term } from '../data/types.ts'
-import { statusWith } from './fixture.ts'
+import { measured as measuredWith, statusWith } from './fixture.ts'
 import { scenarioOf } from './scenario.ts'
 
 const at = (seconds: number): string => new Date(Date.UTC(2030, 0, 1) + seconds * 1000).toISOString()
@@ -81,9 +81,19 @@ describe('the history of a group as a scenario', () => {
     expect(scenarioOf(statusWith(), [])).toEqual({
       protocol: 'local-leader',
       nodes: ['a', 'b', 'c'],
-      network: { delayMs: [0.2, 6] },
+      network: { delayMs: [0.2, 5] },
       clocks: { driftPpm: 50 },
       untilMs: 3000,
+    })
+  })
+
+  it('assumes delays like the group, and takes as long as its elections do', () => {
+    const measured = { ...measuredWith, deltaMs: 150 }
+    expect(scenarioOf({ ...statusWith(), measured }, history('paused'))).toMatchObject({
+      options: { profile: 'wan' },
+      network: { delayMs: [10, 10] },
+      events: [{ atMs: 15_000, pause: 'a', forMs: 700 }],
+      untilMs: 27_200,
     })
   })
 

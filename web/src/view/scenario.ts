@@ -8,6 +8,14 @@ type Id = ObservedNode['id']
 type Event = { readonly atMs: number; readonly [field: string]: unknown }
 export type Scenario = { readonly [field: string]: unknown }
 
+/** The profiles of the package: δ and δmin, and how many times longer an election takes than with the first one. */
+const PROFILES = [
+  { profile: 'lan', deltaMs: 5, deltaMinMs: 0.1, times: 1 },
+  { profile: 'region', deltaMs: 15, deltaMinMs: 0.2, times: 2 },
+  { profile: 'wan', deltaMs: 150, deltaMinMs: 10, times: 6 },
+] as const
+type Profile = (typeof PROFILES)[number]
+
 /** How many terms are shown. */
 const MOST_TERMS = 12
 /** Time for the first election. */
@@ -18,20 +26,20 @@ const LONGEST_GAP_MS = 5000
 /** A node returns this long after another one leads. */
 const RETURN_MS = 500
 const AFTER_MS = 2000
-const LEAST_DELAY_MS = 0.1
 
 export function scenarioOf(status: Status, terms: readonly Term[]): Scenario {
   const nodes = status.nodes.map(({ id }) => id)
-  const { events, endsAtMs } = eventsOf(status, terms)
+  const profile = profileOf(status)
+  const { events, endsAtMs } = eventsOf(status, terms, profile)
   const protocol = protocolOf(status)
   return {
     protocol,
     nodes,
-    ...optionsOf(status, protocol),
-    ...(status.mode === 'store' ? {} : { network: { delayMs: delayOf(status) } }),
+    ...optionsOf(status, protocol, profile),
+    ...(status.mode === 'store' ? {} : { network: { delayMs: delayOf(status, profile) } }),
     clocks: { driftPpm: 50 },
     ...(events.length === 0 ? {} : { events }),
-    untilMs: Math.ceil(endsAtMs + AFTER_MS),
+    untilMs: Math.ceil(endsAtMs + AFTER_MS * profile.times),
   }
 }
 
@@ -40,7 +48,17 @@ function protocolOf({ mode, view }: Status): string {
   return view === undefined ? 'local-leader' : 'omega'
 }
 
-function optionsOf({ mode, nodes }: Status, protocol: string): { readonly options?: object } {
+/** The fastest profile that assumes delays at least as long as the node does. */
+function profileOf({ measured }: Status): Profile {
+  const assumed = measured?.deltaMs ?? 0
+  return PROFILES.find(({ deltaMs }) => deltaMs >= assumed) ?? PROFILES[2]
+}
+
+function optionsOf(
+  { mode, nodes }: Status,
+  protocol: string,
+  { profile }: Profile,
+): { readonly options?: object } {
   if (protocol === 'omega') return mode === 'local' ? { options: { quorum: 'none' } } : {}
   if (protocol !== 'local-leader') return {}
   const of = (role: string): readonly Id[] => nodes.flatMap((node) => (node.role === role ? [node.id] : []))
@@ -49,6 +67,7 @@ function optionsOf({ mode, nodes }: Status, protocol: string): { readonly option
   )
   const options = {
     ...(mode === 'local' ? { mode } : {}),
+    ...(profile === 'lan' ? {} : { profile }),
     ...(of('observer').length === 0 ? {} : { observers: of('observer') }),
     ...(of('witness').length === 0 ? {} : { witnesses: of('witness') }),
     ...(priorities.length === 0 ? {} : { priorities: Object.fromEntries(priorities) }),
@@ -56,27 +75,28 @@ function optionsOf({ mode, nodes }: Status, protocol: string): { readonly option
   return Object.keys(options).length === 0 ? {} : { options }
 }
 
-/** Half of the round trips that the agents measured. */
-function delayOf({ nodes }: Status): readonly [number, number] {
+/** Half of the round trips that the agents measured, as far as they are timely. */
+function delayOf({ nodes }: Status, { deltaMs, deltaMinMs }: Profile): readonly [number, number] {
   const trips = nodes.flatMap(({ rttMs, hears }) => [
     ...(rttMs === null ? [] : [rttMs]),
     ...Object.values(hears ?? {}).flatMap((each) => (each.rttMs === null ? [] : [each.rttMs])),
   ])
-  if (trips.length === 0) return [0.2, 2]
-  const half = (ms: number): number => Math.max(LEAST_DELAY_MS, Math.round(ms * 500) / 1000)
+  if (trips.length === 0) return [deltaMinMs, deltaMs / 2]
+  const half = (ms: number): number => Math.min(Math.max(deltaMinMs, Math.round(ms * 500) / 1000), deltaMs)
   return [half(Math.min(...trips)), half(Math.max(...trips))]
 }
 
 function eventsOf(
   status: Status,
   terms: readonly Term[],
+  { times }: Profile,
 ): { readonly events: readonly Event[]; readonly endsAtMs: number } {
   const events: Event[] = []
-  let atMs = BEFORE_MS
+  let atMs = BEFORE_MS * times
   const shown = terms.slice(-2 * MOST_TERMS)
   for (const [index, { leader, from, until, ended }] of shown.entries()) {
     if (until === null || leader === null) continue
-    atMs += Math.min(Date.parse(until) - Date.parse(from), LONGEST_TERM_MS)
+    atMs += Math.min(Date.parse(until) - Date.parse(from), LONGEST_TERM_MS * times)
     const gapMs = gapAfter(shown[index + 1])
     if (ended !== null) events.push(...faultsOf(status, ended, leader, { atMs, gapMs }))
     atMs += gapMs
