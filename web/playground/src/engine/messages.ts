@@ -25,6 +25,8 @@ export type Request =
       /** Draw faults at random too, as `conclave sim --faults swarm`. */
       readonly swarm: boolean
     }
+  /** Where a text is not JSON. The messages of browsers do not always say it. */
+  | { readonly type: 'syntax'; readonly text: string }
   | { readonly type: 'explore'; readonly settings: ExploreForm; readonly module: OwnModule | null }
 
 export type ExploreForm = {
@@ -44,6 +46,7 @@ export type Done = {
   readonly inspect: Inspection
   readonly why: readonly Cause[]
   readonly open: { readonly picture: Picture; readonly notice: string | null }
+  readonly syntax: Problem | null
   readonly tryseeds: {
     readonly seeds: number
     readonly steps: number

@@ -3,6 +3,7 @@
  * so tests use it directly; worker/main.ts makes it a worker.
  */
 import { count } from '../../../../src/core/text.ts'
+import { findSyntaxProblem } from '../../../../src/workbench/scenario/json-positions.ts'
 import { writeTrace } from '../../../../src/workbench/trace/index.ts'
 import { pictureOf } from './draw/index.ts'
 import { EngineError } from './engine-error.ts'
@@ -66,6 +67,8 @@ export class Session {
         return Promise.resolve(causesIn(this.#present(), request.moment))
       case 'open':
         return this.#open(request)
+      case 'syntax':
+        return Promise.resolve(syntaxProblem(request.text))
       case 'tryseeds':
         return this.#trySeeds(request, onProgress)
       case 'explore':
@@ -163,6 +166,13 @@ export class Session {
     const problem: Problem = { place: null, message: 'there is no run yet: run a scenario first' }
     throw new EngineError([problem])
   }
+}
+
+function syntaxProblem(text: string): Done['syntax'] {
+  const found = findSyntaxProblem(text)
+  if (found === null) return null
+  const { line, column, message } = found
+  return { place: `line ${line}, column ${column}`, message: `This is not JSON: ${message}` }
 }
 
 /** At most one report in this time. */

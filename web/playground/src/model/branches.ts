@@ -43,13 +43,18 @@ export function firstBranch(
 
 /** The scenario of a branch: its base with the events made by hand, in the order of time. */
 export function scenarioOf({ base, made, untilMs }: Branch): ScenarioFile {
-  const own = (Array.isArray(base['events']) ? base['events'] : []) as readonly ScenarioEvent[]
-  const events = [...own, ...made].sort((a, b) => a.atMs - b.atMs)
+  const own = (Array.isArray(base['events']) ? base['events'] : []) as readonly (ScenarioEvent | null)[]
   return {
     ...base,
-    ...(events.length === 0 ? {} : { events }),
+    // As loaded until something is added: a mistake is named by its place in the file.
+    ...(made.length === 0 ? {} : { events: [...own, ...made].sort(byTime) }),
     ...(untilMs === null ? {} : { untilMs }),
   }
+}
+
+/** An event of a damaged link may be anything: the engine says so. */
+function byTime(a: ScenarioEvent | null, b: ScenarioEvent | null): number {
+  return (a?.atMs ?? 0) - (b?.atMs ?? 0)
 }
 
 export function isSchedule(scenario: ScenarioFile): boolean {

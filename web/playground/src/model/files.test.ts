@@ -73,13 +73,13 @@ describe('a dropped file', () => {
 })
 
 describe('the text of a scenario', () => {
-  it('with a syntax error names the line and column', () => {
-    expect(parseScenarioText('{\n  "nodes": [1, 2}\n}')).toMatchObject({
-      problem: { place: 'line 2, column 17', message: expect.stringMatching(/^This is not JSON: /) },
-    })
+  it('with a syntax error is left to the engine, which finds the place', () => {
+    const text = '{\n  "nodes": [1, 2}\n}'
+    expect(parseScenarioText(text)).toEqual({ type: 'not JSON', text })
+    expect(openingOf([file('s.json', text)])).toEqual({ type: 'not JSON', text })
   })
 
   it('must be an object', () => {
-    expect(parseScenarioText('[]')).toMatchObject({ problem: { place: 'line 1' } })
+    expect(parseScenarioText('[]')).toMatchObject({ type: 'refused', problems: [{ place: 'line 1' }] })
   })
 })

@@ -17,6 +17,7 @@ export type Opening =
     }
   | { readonly type: 'module'; readonly module: OwnModule }
   | { readonly type: 'recording'; readonly files: readonly TextFile[] }
+  | { readonly type: 'not JSON'; readonly text: string }
   | { readonly type: 'refused'; readonly problems: readonly Problem[] }
 
 type Kind = 'scenario' | 'trace' | 'module'
@@ -66,36 +67,22 @@ export function openingOf(files: readonly TextFile[]): Opening {
 
 function scenarioOpening(file: TextFile, module: TextFile | null): Opening {
   const parsed = parseScenarioText(file.text)
-  return 'problem' in parsed
-    ? { type: 'refused', problems: [parsed.problem] }
-    : { type: 'scenario', name: file.name, scenario: parsed.scenario, module }
+  return parsed.type === 'scenario' ? { ...parsed, name: file.name, module } : parsed
 }
 
-/** A scenario file's text. The engine checks the content; a mistake in the JSON is said here, with its line. */
+/** A scenario file's text. The engine checks the content, and finds the place where the text is not JSON. */
 export function parseScenarioText(
   text: string,
-): { readonly scenario: ScenarioFile } | { readonly problem: Problem } {
+):
+  | { readonly type: 'scenario'; readonly scenario: ScenarioFile }
+  | Extract<Opening, { readonly type: 'not JSON' | 'refused' }> {
   try {
     const content: unknown = JSON.parse(text)
-    if (isObject(content)) return { scenario: content as ScenarioFile }
-    return {
-      problem: { place: 'line 1', message: 'A scenario is a JSON object: { "protocol": …, "nodes": … }.' },
-    }
-  } catch (error) {
-    return { problem: { place: placeOf(text, error), message: `This is not JSON: ${messageOf(error)}` } }
+    if (isObject(content)) return { type: 'scenario', scenario: content as ScenarioFile }
+    return refuse('line 1', 'A scenario is a JSON object: { "protocol": …, "nodes": … }.')
+  } catch {
+    return { type: 'not JSON', text }
   }
-}
-
-/** The place of a syntax error, as far as the engine's message tells: `line 3, column 7`. */
-function placeOf(text: string, error: unknown): string | null {
-  const position = /position (\d+)/.exec(messageOf(error))?.[1]
-  if (position === undefined) return null
-  const before = text.slice(0, Number(position)).split('\n')
-  return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 const MODULE_NAME = /\.(?:m?js|m?ts)$/
@@ -134,6 +121,6 @@ function problem(place: string | null, message: string): Problem {
   return { place, message }
 }
 
-function refuse(place: string | null, message: string): Opening {
+function refuse(place: string | null, message: string): Extract<Opening, { readonly type: 'refused' }> {
   return { type: 'refused', problems: [problem(place, message)] }
 }

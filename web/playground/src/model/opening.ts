@@ -1,5 +1,6 @@
 /** Loading something to look at: a scenario, a protocol, a lesson, files, a link. */
 
+import { damaged } from '../../../src/data/link.ts'
 import type { OwnModule, ScenarioFile } from '../engine/messages.ts'
 import { lessonNamed } from '../lessons/index.ts'
 import { firstBranch, isSchedule } from './branches.ts'
@@ -28,7 +29,7 @@ type Openers = Pick<
 /** A world for a module that comes without a scenario. The engine adds the module's protocol. */
 const MODULE_SCENARIO: ScenarioFile = { nodes: [1, 2, 3], untilMs: 2000 }
 
-export function createOpeners({ get, set, host }: Context, runner: Runner): Openers {
+export function createOpeners({ engine, get, set, host }: Context, runner: Runner): Openers {
   /** Shows a first branch. Everything before it is gone: its branches, its selection, its lesson. */
   async function show(
     branch: Branch,
@@ -86,6 +87,10 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
     switch (opening.type) {
       case 'refused':
         return set({ problems: opening.problems })
+      case 'not JSON': {
+        const found = await engine.ask({ type: 'syntax', text: opening.text })
+        return set({ problems: [found ?? { place: null, message: 'This is not JSON.' }] })
+      }
       case 'module':
         return await openModule(opening.module)
       case 'scenario':
@@ -131,9 +136,9 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
   async function openAny(fragment: string): Promise<void> {
     const [, kind, value = ''] = /^(lesson|protocol|file)=(.+)$/s.exec(fragment) ?? []
     try {
-      if (kind === 'lesson') await openLessonNamed(decodeURIComponent(value))
-      else if (kind === 'protocol') await openProtocol(decodeURIComponent(value))
-      else if (kind === 'file') await openServed(value.split('/').map(decodeURIComponent))
+      if (kind === 'lesson') await openLessonNamed(decoded(value))
+      else if (kind === 'protocol') await openProtocol(decoded(value))
+      else if (kind === 'file') await openServed(value.split('/').map(decoded))
       else await openLink(fragment)
     } catch (error) {
       set({ problems: problemsOf(error) })
@@ -152,8 +157,7 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
     },
     async openText(text, name) {
       const parsed = parseScenarioText(text)
-      if ('problem' in parsed) set({ problems: [parsed.problem] })
-      else await open(parsed.scenario, { name, module: moduleFor(parsed.scenario) })
+      await openAll(parsed.type === 'scenario' ? { ...parsed, name, module: null } : parsed)
     },
     openFiles: async (files) => openAll(await readFiles(files)),
     async openFragment(fragment) {
@@ -165,5 +169,14 @@ export function createOpeners({ get, set, host }: Context, runner: Runner): Open
       await openProtocol(first.name)
       set({ problems })
     },
+  }
+}
+
+/** A name in a link. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw damaged(`the name "${text}" cannot be read`)
   }
 }

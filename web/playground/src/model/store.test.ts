@@ -47,10 +47,29 @@ describe('opening', () => {
       expect.objectContaining({ place: 'events[0].crash', message: expect.stringContaining('9') }),
     ])
     expect(store.get().picture).toBe(picture)
-    await store.openText('{"protocol":', 'b')
-    expect(store.get().problems).toMatchObject([{ message: expect.stringContaining('not JSON') }])
+    await store.openText(
+      '{"protocol":"bully","nodes":[1,2],"untilMs":10,"events":[{"atMs":5,"crash":9},{"atMs":1,"crash":1}]}',
+      'not in the order of time',
+    )
+    expect(store.get().problems).toMatchObject([{ place: 'events[0].crash' }])
+    await store.openText('{"protocol":"bully","nodes":[1,2],"untilMs":10,"events":[null,{"atMs":1}]}', 'c')
+    expect(store.get().problems[0]).toMatchObject({ place: 'events[0]' })
     store.dismissProblems()
     expect(store.get().problems).toEqual([])
+  })
+
+  it.each([
+    ['{"protocol":', 'line 1, column 13'],
+    ['{\n  "nodes": [1, 2,],\n  "untilMs": 10\n}', 'line 2, column 18'],
+    ['{\n  "protocol": bully\n}', 'line 2, column 15'],
+    ['', 'line 1, column 1'],
+  ])('a text that is not JSON says where: %j', async (text, place) => {
+    const store = testStore()
+    await store.openText(text, 'a.json')
+    expect(store.get().problems).toEqual([{ place, message: expect.stringMatching(/^This is not JSON: /) }])
+    if (text === '') return
+    await store.openFiles([{ name: 'a.json', size: text.length, text: async () => text }])
+    expect(store.get().problems).toMatchObject([{ place }])
   })
 
   it('a protocol or a lesson by its name works, and an unknown name is said', async () => {
