@@ -1,7 +1,7 @@
 /** Questions about a run, for the checks of lessons. */
 import type { Micros, NodeId } from '../../../../src/core/index.ts'
 import type { ScenarioEvent } from '../../../../src/workbench/scenario/index.ts'
-import type { Lane, Picture } from '../engine/picture.ts'
+import type { Picture } from '../engine/picture.ts'
 import { timeText } from '../model/text.ts'
 import type { Attempt, Check } from './lesson.ts'
 
@@ -14,10 +14,6 @@ export function done(text: string): Check {
 
 export function notYet(text: string): Check {
   return { isDone: false, text }
-}
-
-export function laneOf({ lanes }: Picture, node: NodeId): Lane | null {
-  return lanes.find((lane) => lane.node === node) ?? null
 }
 
 export function leadsOf({ lanes }: Picture): readonly Lead[] {
@@ -61,6 +57,18 @@ export function isViolated({ verdicts }: Picture, name: string): boolean {
 
 export function isHeld({ verdicts }: Picture, name: string): boolean {
   return verdicts.some((each) => each.name === name && each.verdict === 'held')
+}
+
+/** Whether an event opens or closes links, and does nothing else. */
+export function isLinkChange(event: ScenarioEvent): boolean {
+  return ['cut', 'cutOneWay', 'heal', 'links', 'partition'].some((name) => name in event)
+}
+
+/** How many links an event names: 0 for other events, and for all links at once. */
+export function linksChanged(event: ScenarioEvent): number {
+  if ('cut' in event) return event.cut.length
+  if ('cutOneWay' in event) return event.cutOneWay.length
+  return 'heal' in event && event.heal !== 'all' ? event.heal.length : 0
 }
 
 export function microsOf({ atMs }: ScenarioEvent): Micros {

@@ -1,5 +1,5 @@
 /** Lessons about groups that invite each other: Garcia-Molina 1982 and Stoller 1999. */
-import { breaks, done, isHeld, leadersAtEnd, notYet } from './checks.ts'
+import { breaks, done, isHeld, isLinkChange, leadersAtEnd, notYet } from './checks.ts'
 import type { Lesson } from './lesson.ts'
 
 const STOLLER = 'Stoller, Leader Election in Asynchronous Distributed Systems, 1999'
@@ -113,6 +113,7 @@ const fiveCycle: Lesson = {
     'With the policy "strict" only the higher coordinator invites. Then the set of leaders, read as a binary number, only decreases.',
   check({ picture, made }) {
     if (made.length !== 1) return notYet(`You made ${made.length} changes; one is wanted.`)
+    if (!made.every(isLinkChange)) return notYet('That was no change of the links.')
     if (!isHeld(picture, 'settles')) return notYet('The groups still change at the end of the run.')
     return done('The groups have come to rest.')
   },

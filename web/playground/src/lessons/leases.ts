@@ -1,15 +1,16 @@
 /** Lessons about leases: what a clock can do to them, and what it cannot. Fetzer and Cristian 1999. */
+import type { Micros } from '../../../../src/core/index.ts'
 import { timeText } from '../model/text.ts'
 import {
   breaks,
   done,
   finds,
   isHeld,
+  isLinkChange,
   isViolated,
-  laneOf,
   leaderAt,
-  leadersAtEnd,
   leadsOf,
+  linksChanged,
   microsOf,
   notYet,
 } from './checks.ts'
@@ -38,11 +39,17 @@ const lease: Lesson = {
   afterwards:
     'No other node could lead before the lease of the crashed leader was over. That is the price of safety.',
   check({ picture, made }) {
-    const crash = made.find((event) => 'crash' in event)
-    if (crash === undefined || !('crash' in crash)) return notYet('No node has crashed yet.')
+    const crashes = made.filter((event) => 'crash' in event)
+    const crash = crashes.find((event) => leaderAt(picture, microsOf(event) - 1) === event.crash)
+    if (crash === undefined) {
+      const [other] = crashes
+      return notYet(
+        other === undefined
+          ? 'No node has crashed yet.'
+          : `Node ${other.crash} did not lead when it crashed.`,
+      )
+    }
     const at = microsOf(crash)
-    if (leaderAt(picture, at - 1) !== crash.crash)
-      return notYet(`Node ${crash.crash} did not lead when it crashed.`)
     const next = leadsOf(picture).find(({ node, from }) => node !== crash.crash && from >= at)
     if (next === undefined) return notYet('No other node leads in this run: let the others reach each other.')
     return done(`Node ${next.node} leads ${timeText(next.from - at)} after the crash of node ${crash.crash}.`)
@@ -70,16 +77,19 @@ const pausedLeader: Lesson = {
   afterwards:
     'The paused node still says that it leads, but its lease was over: code that checks the lease before each action is safe.',
   check({ picture, made }) {
-    const pause = made.find((event) => 'pause' in event)
-    if (pause === undefined || !('pause' in pause)) return notYet('No node has been paused yet.')
-    const stall = laneOf(picture, pause.pause)?.stalls.find(({ kind }) => kind === 'paused')
+    const pauses = made.filter((event) => 'pause' in event)
+    if (pauses.length === 0) return notYet('No node has been paused yet.')
+    const pause = pauses.findLast((event) => leaderAt(picture, microsOf(event) - 1) === event.pause)
+    if (pause === undefined) return notYet('The node that you paused did not lead at that instant.')
+    const { pause: paused, forMs } = pause
+    const from = microsOf(pause)
     const other = leadsOf(picture).find(
-      ({ node, from }) => node !== pause.pause && stall !== undefined && from > stall.from && from < stall.to,
+      (lead) => lead.node !== paused && lead.from > from && lead.from < from + forMs * 1000,
     )
-    if (other === undefined) return notYet(`No other node led while node ${pause.pause} was paused.`)
+    if (other === undefined) return notYet(`No other node led while node ${paused} was paused.`)
     if (!isHeld(picture, 'one-leader'))
       return notYet('one-leader must hold: pause only, and leave the clocks alone.')
-    return done(`Node ${other.node} led while node ${pause.pause} was paused, and one-leader held.`)
+    return done(`Node ${other.node} led while node ${paused} was paused, and one-leader held.`)
   },
 }
 
@@ -126,9 +136,9 @@ const slowClock: Lesson = {
   check({ picture, made }) {
     if (!isViolated(picture, 'one-leader'))
       return notYet('one-leader holds: at no instant do two nodes hold a lease.')
-    if (made.some((event) => 'suspend' in event || 'crash' in event)) {
-      return notYet('Two nodes lead, but use only faults of a clock, and a cut or a partition.')
-    }
+    const others = made.filter((event) => !('drift' in event || 'skew' in event))
+    if (others.length > 1 || !others.every(isLinkChange))
+      return notYet('Two nodes lead, but use only drift and skew, and one cut or partition.')
     return done('Two nodes hold a lease: a clock outside the assumed drift breaks the guarantee.')
   },
 }
@@ -176,8 +186,15 @@ const quickRestart: Lesson = {
   hint: 'Crash nodes 2 and 3 soon after 500 ms, and restart both at once.',
   afterwards:
     'In Conclave a restarted node stays silent until every lock that it may have given has expired.',
-  check: breaks('one-leader', 'At no instant do two nodes hold a lease.'),
+  check(attempt) {
+    const isRestarted = attempt.made.some((event) => 'recover' in event && event.recover !== 1)
+    if (!isRestarted) return notYet('No voter has restarted yet: crash nodes 2 and 3, and restart them.')
+    return breaks('one-leader', 'At no instant do two nodes hold a lease.')(attempt)
+  },
 }
+
+/** Some leases long. */
+const LASTING: Micros = 300_000
 
 const partialConnectivity: Lesson = {
   id: 'partial-connectivity',
@@ -221,12 +238,13 @@ const partialConnectivity: Lesson = {
   check({ picture, made }) {
     if (made.length === 0) return notYet('Nothing has been changed yet.')
     const [event] = made
-    const isOneLink = made.length === 1 && event !== undefined && ('cut' in event || 'heal' in event)
-    if (!isOneLink) return notYet('Use a single change of a link: take the others back.')
-    const [leader] = leadersAtEnd(picture)
-    return leader === undefined
-      ? notYet('No node leads at the end.')
-      : done(`Node ${leader} leads to the end of the run.`)
+    if (made.length !== 1 || event === undefined || linksChanged(event) !== 1)
+      return notYet('Change one single link, and nothing else: take the rest back.')
+    const last = leadsOf(picture).find(({ to }) => to >= picture.endsAt)
+    if (last === undefined) return notYet('No node leads at the end.')
+    return picture.endsAt - last.from < LASTING
+      ? notYet(`Node ${last.node} leads at the end, but not for long: make the run longer to see more.`)
+      : done(`Node ${last.node} leads to the end of the run.`)
   },
 }
 

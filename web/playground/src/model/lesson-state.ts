@@ -22,14 +22,16 @@ export function openLesson(lesson: Lesson): OpenLesson {
   }
 }
 
-/** The lesson after a change of the state. A task that was done stays done while the lesson is open. */
+/**
+ * The lesson after a change of the state. A task that was done stays done while the lesson is open. In a schedule the
+ * task is to stop at a moment: a film that passes it does not count.
+ */
 export function followLesson(lesson: Lesson, shown: OpenLesson, state: State): OpenLesson {
   const made = state.branches.find(({ id }) => id === state.branch)?.made ?? []
   const caption = captionAt(lesson, state.cursor.at, made[0]?.atMs ?? Infinity)
-  const check =
-    shown.check.isDone || state.picture === null
-      ? shown.check
-      : lesson.check({ picture: state.picture, made, cursor: state.cursor })
+  const { picture, isPlaying, cursor } = state
+  const isFixed = shown.check.isDone || picture === null || (isPlaying && picture.isUntimed)
+  const check = isFixed ? shown.check : lesson.check({ picture, made, cursor })
   const isSame =
     caption === shown.caption && check.isDone === shown.check.isDone && check.text === shown.check.text
   return isSame ? shown : { ...shown, caption, check }
