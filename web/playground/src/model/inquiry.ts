@@ -2,7 +2,7 @@
 import type { NodeId } from '../../../../src/core/index.ts'
 import { type Context, problemsOf } from './context.ts'
 import type { Runner } from './runner.ts'
-import type { Actions, State } from './types.ts'
+import type { Actions, Picture, State } from './types.ts'
 
 export type Inquiry = Pick<Actions, 'select' | 'askWhy' | 'closeWhy'> & {
   /** Asks for the state of the selected node at the cursor, unless it is known. */
@@ -19,12 +19,12 @@ export function createInquiry({ engine, get, set }: Context, runner: Runner): In
     isAsking = true
     try {
       for (let wanted = wantedOf(get()); wanted !== null; wanted = wantedOf(get())) {
-        const { node, moment, branch } = wanted
+        const { node, moment, picture } = wanted
         // oxlint-disable-next-line no-await-in-loop -- one question at a time
-        await runner.makeCurrent()
-        // oxlint-disable-next-line no-await-in-loop -- one question at a time
-        const inspection = await engine.ask({ type: 'inspect', moment, node })
-        if (get().branch !== branch) continue
+        const inspection = await runner.question(async () =>
+          get().picture === picture ? await engine.ask({ type: 'inspect', moment, node }) : null,
+        )
+        if (inspection === null || get().picture !== picture) continue
         // The answer counts as the answer to this moment, even if the node's last step was earlier.
         set({ inspection: { ...inspection, node, moment } })
       }
@@ -50,11 +50,12 @@ export function createInquiry({ engine, get, set }: Context, runner: Runner): In
     async askWhy(moment) {
       newestWhy += 1
       const mine = newestWhy
-      const { branch } = get()
+      const { picture } = get()
       try {
-        await runner.makeCurrent()
-        const chain = await engine.ask({ type: 'why', moment })
-        if (mine === newestWhy && get().branch === branch) set({ why: { moment, chain } })
+        const chain = await runner.question(async () =>
+          get().picture === picture ? await engine.ask({ type: 'why', moment }) : null,
+        )
+        if (chain !== null && mine === newestWhy && get().picture === picture) set({ why: { moment, chain } })
       } catch (error) {
         if (mine === newestWhy) set({ problems: problemsOf(error) })
       }
@@ -87,10 +88,10 @@ export function inspectedNode({ selection, picture }: State): NodeId | null {
 /** What must be asked; null if nothing, or if it is known. */
 function wantedOf(
   state: State,
-): { readonly node: NodeId; readonly moment: number; readonly branch: number } | null {
+): { readonly node: NodeId; readonly moment: number; readonly picture: Picture } | null {
   const node = inspectedNode(state)
-  const { cursor, inspection, branch, isRunning } = state
-  if (node === null || isRunning || cursor.moment < 0) return null
+  const { cursor, inspection, picture, isRunning } = state
+  if (node === null || picture === null || isRunning || cursor.moment < 0) return null
   if (inspection?.node === node && inspection.moment === cursor.moment) return null
-  return { node, moment: cursor.moment, branch }
+  return { node, moment: cursor.moment, picture }
 }

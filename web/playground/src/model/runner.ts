@@ -2,7 +2,7 @@
  * Runs branches in the engine and shows their pictures.
  *
  * The engine answers questions about the last run only. So the runner knows which branch that was, and runs the shown
- * one again before a question, if another one ran meanwhile.
+ * one again before a question, if another one ran meanwhile. Runs and questions take place one after another.
  */
 import type { Micros } from '../../../../src/core/index.ts'
 import type { Picture } from '../engine/picture.ts'
@@ -21,8 +21,8 @@ export type Runner = {
   show(branch: Branch, settings?: ShowSettings): Promise<boolean>
   /** Runs a branch without showing it. */
   pictureOf(branch: Branch): Promise<Picture>
-  /** Makes the shown branch the one about which the engine answers. */
-  makeCurrent(): Promise<void>
+  /** Asks the engine something about the shown branch. */
+  question<T>(ask: () => Promise<T>): Promise<T>
   /** The files of a branch that shows a recording. */
   keepFiles(branch: number, files: readonly TextFile[]): void
 }
@@ -43,15 +43,30 @@ export function createRunner({ engine, get, set }: Context): Runner {
   const seen = new Map<number, Micros>()
   const recordings = new Map<number, readonly TextFile[]>()
 
-  async function ask(branch: Branch): Promise<{ readonly picture: Picture; readonly notice: string | null }> {
-    const files = recordings.get(branch.id)
+  let last: Promise<unknown> = Promise.resolve()
+  function inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const done = last.then(work)
+    last = done.catch(() => {})
+    return done
+  }
+
+  type Run = { readonly picture: Picture; readonly notice: string | null }
+  const ask = (branch: Branch): Promise<Run> => inOrder(() => run(branch))
+
+  async function run(branch: Branch): Promise<Run> {
     current = null
-    if (branch.source === 'trace') return await engine.ask({ type: 'open', files: files ?? [] })
-    const { picture } = await engine.ask({
-      type: 'run',
-      scenario: scenarioOf(branch),
-      module: branch.module,
-    })
+    const done = branch.source === 'trace' ? await openRecording(branch) : await runScenario(branch)
+    current = branch
+    return done
+  }
+
+  function openRecording({ id }: Branch): Promise<Run> {
+    return engine.ask({ type: 'open', files: recordings.get(id) ?? [] })
+  }
+
+  async function runScenario(branch: Branch): Promise<Run> {
+    const scenario = scenarioOf(branch)
+    const { picture } = await engine.ask({ type: 'run', scenario, module: branch.module })
     return { picture, notice: picture.cutShort }
   }
 
@@ -63,7 +78,6 @@ export function createRunner({ engine, get, set }: Context): Runner {
       const { picture, notice } = await ask(branch)
       if (mine !== newest) return false
       const shown = { ...named(branch, picture), picture }
-      current = shown
       const cursor = settings.cursor?.(picture) ?? START
       const known = settings.isFresh === true ? [] : get().branches
       set({
@@ -104,18 +118,23 @@ export function createRunner({ engine, get, set }: Context): Runner {
       const { picture } = await ask(branch)
       return picture
     },
-    async makeCurrent() {
-      const { branch, branches } = get()
-      if (current?.id === branch) return
-      const shown = branches.find(({ id }) => id === branch)
-      if (shown === undefined) return
-      await ask(shown)
-      current = shown
-    },
+    question: (askEngine) =>
+      inOrder(async () => {
+        const { branch, branches } = get()
+        const shown = branches.find(({ id }) => id === branch)
+        if (shown !== undefined && (current === null || !isSameRun(current, shown))) await run(shown)
+        return await askEngine()
+      }),
     keepFiles: (branch, files) => {
       recordings.set(branch, files)
     },
   }
+}
+
+/** A name, a picture and the protocol of a module do not change the run. */
+function isSameRun(a: Branch, b: Branch): boolean {
+  const isSameBase = a.base === b.base || a.module !== null
+  return a.id === b.id && isSameBase && a.made === b.made && a.untilMs === b.untilMs && a.module === b.module
 }
 
 /** A module's scenario may leave out the protocol: then it is the module's. */

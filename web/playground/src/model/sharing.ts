@@ -30,8 +30,7 @@ export function createSharing({ engine, host, get }: Context, runner: Runner) {
       case 'test':
         return testText(scenario, picture?.verdicts ?? [], module)
       case 'trace':
-        await runner.makeCurrent()
-        return await engine.ask({ type: 'trace' })
+        return await runner.question(() => engine.ask({ type: 'trace' }))
       default:
         return kind satisfies never
     }
