@@ -228,7 +228,7 @@ const partialConnectivity: Lesson = {
     },
     {
       atMs: 600,
-      text: 'Elections as in Raft stall here too: a node with a larger term interrupts the others.',
+      text: 'Raft has this problem too: node 1 raises the term again and again, which deposes leaders that it cannot hear.',
     },
   ],
   task: 'Give the majority a leader that lasts: change one single link.',

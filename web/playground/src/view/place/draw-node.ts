@@ -11,8 +11,10 @@ type Context = CanvasRenderingContext2D
 
 const FULL = 2 * Math.PI
 const NOON = -Math.PI / 2
-/** Such a node has neither words nor much room around it. */
+/** Such a node has not much room around it. */
 const SMALL = 11
+/** Words below a smaller node would cover the next one: glyphs and the lanes say the same. */
+const LEAST_WITH_WORDS = 18
 
 /** The name of a node stands below it if it does not fit inside. */
 const isLong = (node: NodeId): boolean => String(node).length > 3
@@ -47,7 +49,7 @@ export function drawNode(context: Context, scene: PlaceScene, spot: NodeSpot): v
   drawStatus(context, scene, spot, { down, leads, isStalled: condition.stall !== null })
   drawArcs(context, scene, spot)
   context.font = `${radius < 14 ? 10 : 11.5}px ${font}`
-  if (radius >= SMALL) {
+  if (radius >= LEAST_WITH_WORDS) {
     const isWarned = condition.stall !== null || down
     label(
       context,
