@@ -18,7 +18,7 @@ function network(delayMs: Span = [1, 10], more: Partial<Settings> = {}): Network
 }
 
 function look(on: Network, running = ALL, lateness = 0) {
-  const { connected, stable } = connectivity(on, NODES, running, [], TIMELY, lateness)
+  const { connected, stable } = connectivity(on, NODES, { running, unwritable: [] }, TIMELY, lateness)
   return { connected, stable }
 }
 
@@ -38,6 +38,22 @@ describe('connected are two', () => {
       ['b', 'd'],
       ['c', 'd'],
     ])
+  })
+
+  it('unless a message between them was dropped or delayed', () => {
+    const untimely = [{ from: 2, to: 0, delay: null }]
+    const { connected, stable, reach } = connectivity(
+      network(),
+      NODES,
+      { running: ALL, unwritable: [], untimely },
+      TIMELY,
+      0,
+    )
+    expect(connected).toHaveLength(5)
+    expect(connected).not.toContainEqual(['a', 'c'])
+    expect(stable).toEqual([])
+    expect(reach.timely).not.toContainEqual(['c', 'a'])
+    expect(reach.timely).toContainEqual(['a', 'c'])
   })
 
   it('that run: full means all of those', () => {
@@ -128,7 +144,7 @@ describe('a stable partition', () => {
 
 describe('reach', () => {
   const reach = (on: Network, running = ALL, unwritable: readonly number[] = [], lateness = 0) =>
-    connectivity(on, NODES, running, unwritable, TIMELY, lateness).reach
+    connectivity(on, NODES, { running, unwritable }, TIMELY, lateness).reach
 
   it('tells each direction apart', () => {
     const oneWay = network()

@@ -53,12 +53,12 @@ export class MessageSender {
     this.#counts[kind] = (this.#counts[kind] as number) + 1
     const links = this.#links
     if (links !== null && !links.isUp(from.index, to.index)) {
-      this.#record?.({ type: 'lost', at: now, message: id, why: 'cut' })
+      this.#record?.({ type: 'lost', at: now, message: id, why: 'cut' }, [])
       return id
     }
     const why = this.#network.lossOf(from.index, to.index, name)
     if (why !== null) {
-      this.#record?.({ type: 'lost', at: now, message: id, why })
+      this.#record?.({ type: 'lost', at: now, message: id, why }, [])
       this.#notifier?.noteLoss(from, to)
       return id
     }
@@ -66,7 +66,7 @@ export class MessageSender {
     const copies = this.#network.duplicates() && links === null ? 2 : 1
     for (let copy = 0; copy < copies; copy++) {
       const arrival = this.#network.arrivalOf(from.index, to.index, name, now)
-      this.#push(arrival, { type: 'message', from, to, body, id, label })
+      this.#push(arrival, { type: 'message', from, to, body, id, label, sentAt: now })
     }
     return id
   }
