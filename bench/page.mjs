@@ -81,7 +81,7 @@ async function measureKills(browser, nodes, times) {
 }
 
 /** Confirms the kill, and counts on the page's own clock. Null if the node did not lead any more. */
-function killAndWatch(page, leader) {
+function killAndWatch(page, target) {
   return page.evaluate(
     (killed) =>
       new Promise((resolve, reject) => {
@@ -102,7 +102,7 @@ function killAndWatch(page, leader) {
         confirm.click()
         look()
       }),
-    leader,
+    target,
   )
 }
 
