@@ -112,7 +112,7 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await press('z')
     await expect.poll(async () => (await eventsMade(page)).length, POLL).toBe(0)
     await press('Escape', '3', key)
-    await page.locator('.amount input').waitFor()
+    await page.locator('.amount input:focus').waitFor()
     await page.keyboard.type(amount)
     await press('Enter')
     await expect.poll(made, POLL).toMatchObject(event)
@@ -202,7 +202,7 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     expect(await selectMessage()).toBe(message)
     await press(key)
     if (amount !== null) {
-      await page.locator('.amount input').waitFor()
+      await page.locator('.amount input:focus').waitFor()
       await page.keyboard.type(amount)
       await press('Enter')
     }
