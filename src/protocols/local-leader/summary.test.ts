@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { summaryOf } from './summary.ts'
 
 const reply = (votes: readonly { readonly node: number; readonly support: boolean }[]) =>
-  summaryOf({ kind: 'Reply', candidate: 1, votes: [...votes], promised: { number: 3, owner: 4 } } as never)
+  summaryOf({ kind: 'Reply', candidate: 1, votes: [...votes], promised: { number: 3, owner: 4 } })
 
 describe('the words for a Reply', () => {
   it('name who supports and who refuses a candidate', () => {
