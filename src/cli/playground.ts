@@ -39,7 +39,7 @@ Examples:
   conclave playground
   conclave playground examples/first-election.json
   conclave playground run.ndjson --no-open
-  conclave playground examples/own-protocol/ballot.mjs examples/own-protocol/crash-while-voting.json
+  conclave playground examples/own-protocol/ballot.mjs examples/own-protocol/one-winner.mjs
   conclave playground a.ndjson b.ndjson c.ndjson
 
 The page needs no other server and sends nothing anywhere. It reads the files again when you reload it.

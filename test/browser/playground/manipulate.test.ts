@@ -112,7 +112,7 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await press('z')
     await expect.poll(async () => (await eventsMade(page)).length, POLL).toBe(0)
     await press('Escape', '3', key)
-    await page.locator('.amount input').waitFor()
+    await page.locator('.amount input:focus').waitFor()
     await page.keyboard.type(amount)
     await press('Enter')
     await expect.poll(made, POLL).toMatchObject(event)
@@ -137,7 +137,6 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await expect.poll(async () => (await eventsMade(page)).length, POLL).toBe(0)
     await press('Escape', '1')
     await page.getByLabel('Link to').selectOption('3')
-    await page.locator('.place-card').click({ position: { x: 4, y: 4 } })
     await press(key)
     await expect.poll(made, POLL).toMatchObject(event)
     await press('h')
@@ -202,7 +201,7 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     expect(await selectMessage()).toBe(message)
     await press(key)
     if (amount !== null) {
-      await page.locator('.amount input').waitFor()
+      await page.locator('.amount input:focus').waitFor()
       await page.keyboard.type(amount)
       await press('Enter')
     }

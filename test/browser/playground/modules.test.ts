@@ -70,6 +70,20 @@ await describeWithTool('chromium', 'a module in the playground', (program) => {
     expect(shown.verdicts).toEqual(['one-winner held'])
   })
 
+  it('runs as the tutorial has it, dropped together with the file that it imports and a scenario', async () => {
+    const fresh = await openPlayground(browser, site)
+    const names = ['one-winner.mjs', 'ballot.mjs', 'crash-while-voting.json']
+    await page
+      .locator('input[type=file]')
+      .setInputFiles(names.map((name) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(read(name)) })))
+    await fresh.waitForFunction(() => playground.get().picture?.protocol === 'ballot')
+    const verdicts = await fresh.evaluate(() =>
+      playground.get().picture?.verdicts.map(({ name, verdict }) => `${name} ${verdict}`),
+    )
+    expect(verdicts).toEqual(['one-winner violated'])
+    await fresh.close()
+  })
+
   it.each([
     [
       'is no JavaScript',

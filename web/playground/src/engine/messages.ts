@@ -6,8 +6,10 @@ import type { Cause, Inspection, Picture } from './picture.ts'
 /** A scenario as in a file: with defaults left out. The engine checks it. */
 export type ScenarioFile = PlainObject
 
-/** The text of a module that follows docs/tutorials/your-first-protocol.md. */
-export type OwnModule = { readonly name: string; readonly text: string }
+type ModuleText = { readonly name: string; readonly text: string }
+
+/** A module that follows docs/tutorials/your-first-protocol.md. `parts`: files beside it that it imports by `./NAME`. */
+export type OwnModule = ModuleText & { readonly parts?: readonly ModuleText[] }
 
 export type Request =
   | { readonly type: 'run'; readonly scenario: ScenarioFile; readonly module: OwnModule | null }

@@ -23,7 +23,7 @@ export type ModuleTools = {
 
 /** Without a browser: in tests. */
 export const DATA_URLS: ModuleTools = {
-  urlOf: (text) => `data:text/javascript;charset=utf-8,${encodeURIComponent(text)}`,
+  urlOf: (text) => `data:text/javascript;charset=utf-8,${encodeURIComponent(text).replaceAll("'", '%27')}`,
   syntaxErrorLine: () => Promise.resolve(null),
 }
 
@@ -41,7 +41,7 @@ export class OwnModules {
   readonly #tools: ModuleTools
   readonly #providedUrls = new Map<string, string>()
   /** The module used last. A run is often repeated with the same one. */
-  #last: { readonly text: string; readonly protocols: Protocols } | null = null
+  #last: { readonly key: string; readonly protocols: Protocols } | null = null
 
   constructor(tools: ModuleTools) {
     this.#tools = tools
@@ -54,12 +54,15 @@ export class OwnModules {
 
   async load(module: OwnModule | null): Promise<Protocols> {
     if (module === null) return PACKAGE_ONLY
-    if (this.#last?.text === module.text) return this.#last.protocols
-    const url = this.#tools.urlOf(await this.#linked(module.text))
-    const placeOf = (error: Error): string | null => lineIn(error.stack ?? '', url)
+    const { text, parts = [] } = module
+    const key = JSON.stringify([text, parts])
+    if (this.#last?.key === key) return this.#last.protocols
+    const partUrls: PartUrls = new Map()
+    const url = await this.#urlOf(text, parts, partUrls)
+    const placeOf = (error: Error): string | null => placeIn(error.stack ?? '', url, partUrls)
     const exported = await this.#import(url, module, placeOf)
     const loaded = check(exported, module, placeOf)
-    this.#last = { text: module.text, protocols: loaded }
+    this.#last = { key, protocols: loaded }
     return loaded
   }
 
@@ -72,27 +75,52 @@ export class OwnModules {
       return (await import(/* @vite-ignore */ url)) as { readonly [name: string]: unknown }
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-      const stray = strangeImport(module.text)
+      const stray = strangeImport(module)
       if (stray !== null) throw new EngineError([stray])
-      const line = error instanceof SyntaxError ? await this.#tools.syntaxErrorLine(module.text) : null
-      const place = line === null ? placeOf(error) : `line ${line}`
+      const found = error instanceof SyntaxError ? await this.#syntaxPlace(module) : null
+      const place = found ?? placeOf(error)
       throw new EngineError([{ place, message: withoutUrls(errorText(error)) }])
     }
   }
 
-  /** The text with the names of provided modules replaced by URLs. */
-  async #linked(text: string): Promise<string> {
-    const names = [...new Set([...text.matchAll(IMPORT)].map((match) => match[3] ?? ''))]
-    for (const name of names.filter((each) => !this.#providedUrls.has(each))) {
-      const load = providedModules[name]
-      // oxlint-disable-next-line no-await-in-loop -- two or three, once per session
-      if (load !== undefined) this.#providedUrls.set(name, this.#tools.urlOf(handOut(name, await load())))
+  async #syntaxPlace({ text, parts = [] }: OwnModule): Promise<string | null> {
+    for (const file of [{ name: null, text }, ...parts]) {
+      // oxlint-disable-next-line no-await-in-loop -- the first file with an error is enough
+      const line = await this.#tools.syntaxErrorLine(file.text)
+      if (line !== null) return placeText(file.name, String(line))
     }
-    return text.replaceAll(IMPORT, (whole: string, before: string, quote: string, name: string) => {
-      const url = this.#providedUrls.get(name)
+    return null
+  }
+
+  /** A URL of the text in which the names of provided modules and of parts are replaced by URLs. */
+  async #urlOf(text: string, parts: Parts, partUrls: PartUrls): Promise<string> {
+    for (const name of new Set([...text.matchAll(IMPORT)].map((match) => match[3] ?? ''))) {
+      const load = providedModules[name]
+      const part = partNamed(parts, name)
+      if (load !== undefined && !this.#providedUrls.has(name)) {
+        // oxlint-disable-next-line no-await-in-loop -- two or three, once per session
+        this.#providedUrls.set(name, this.#tools.urlOf(handOut(name, await load())))
+      } else if (part !== undefined && !partUrls.has(part.name)) {
+        // Parts that import each other in a circle have no URL: the browser says what is missing.
+        const others = parts.filter((each) => each !== part)
+        // oxlint-disable-next-line no-await-in-loop -- a part may be used twice
+        partUrls.set(part.name, await this.#urlOf(part.text, others, partUrls))
+      }
+    }
+    const linked = text.replaceAll(IMPORT, (whole: string, before: string, quote: string, name: string) => {
+      const url = this.#providedUrls.get(name) ?? partUrls.get(partNamed(parts, name)?.name ?? '')
       return url === undefined ? whole : `${before}${quote}${url}${quote}`
     })
+    return this.#tools.urlOf(linked)
   }
+}
+
+type Parts = NonNullable<OwnModule['parts']>
+/** By the name of a part. */
+type PartUrls = Map<string, string>
+
+function partNamed(parts: Parts, name: string): Parts[number] | undefined {
+  return parts.find((part) => `./${part.name}` === name)
 }
 
 /** Where the modules that hand out find what they export. */
@@ -148,26 +176,37 @@ function check(
   }
 }
 
-/** The line of a frame in the module; null if the stack has none. */
-function lineIn(stack: string, url: string): string | null {
-  const begin = stack.indexOf(`${url}:`)
-  if (begin < 0) return null
-  const line = /^\d+/.exec(stack.slice(begin + url.length + 1))
-  return line === null ? null : `line ${line[0]}`
+/** The line of the first frame in the module or a part; null if the stack has none. */
+function placeIn(stack: string, url: string, partUrls: PartUrls): string | null {
+  const frames = [[null, url] as const, ...partUrls].flatMap(([name, each]) => {
+    const at = stack.indexOf(`${each}:`)
+    const line = at < 0 ? null : /^\d+/.exec(stack.slice(at + each.length + 1))
+    return line === null ? [] : [{ at, place: placeText(name, line[0]) }]
+  })
+  return frames.sort((a, b) => a.at - b.at)[0]?.place ?? null
+}
+
+function placeText(part: string | null, line: string): string {
+  return `${part === null ? '' : `${part} `}line ${line}`
 }
 
 /** The line of an import or a re-export that has the name of the module. */
 const STATEMENT = /^\s*(?:import\s*|(?:import\b|export\b|\})[^"'=;]*\bfrom\s*)["']([^"']+)["']/
 
 /** An import of a module that the playground does not provide. */
-function strangeImport(text: string): { readonly place: string; readonly message: string } | null {
-  for (const [index, line] of text.split('\n').entries()) {
-    const match = STATEMENT.exec(line)
-    const name = match?.[1]
-    if (name === undefined || providedModules[name] !== undefined) continue
-    const known = Object.keys(providedModules).join(', ')
-    const message = `cannot import ${name}: a module in the playground is one file and imports only ${known}; paste what it needs into it`
-    return { place: `line ${index + 1}`, message }
+function strangeImport({
+  text,
+  parts = [],
+}: OwnModule): { readonly place: string; readonly message: string } | null {
+  for (const file of [{ name: null, text }, ...parts]) {
+    for (const [index, line] of file.text.split('\n').entries()) {
+      const name = STATEMENT.exec(line)?.[1]
+      if (name === undefined || providedModules[name] !== undefined || partNamed(parts, name) !== undefined)
+        continue
+      const known = Object.keys(providedModules).join(', ')
+      const message = `cannot import ${name}: a module in the playground imports only ${known}, and files that are dropped with it`
+      return { place: placeText(file.name, String(index + 1)), message }
+    }
   }
   return null
 }

@@ -38,11 +38,16 @@ export function createActing({ get, set }: Context, runner: Runner): Acting {
     return null
   }
 
-  /** Actions take effect one after another, in the order in which they were given. */
+  /**
+   * Actions take effect one after another, in the order in which they were given. What was given before something else was
+   * opened is meant for the run before it, and is left out.
+   */
   let queue: Promise<void> = Promise.resolve()
   function inOrder(action: () => Promise<void>): Promise<void> {
-    queue = queue.then(action)
-    return queue
+    const opened = runner.timesOpened()
+    const done = queue.then(() => (runner.timesOpened() === opened ? action() : undefined))
+    queue = done.catch(() => {})
+    return done
   }
 
   return {

@@ -50,6 +50,12 @@ describe('acting', () => {
     expect(before.made).toHaveLength(2)
   })
 
+  it('that is taken back no longer names the fork', () => {
+    const { branch } = acted(first, 20, 250, { crash: 1 })
+    expect(undone(branch)).toMatchObject({ name: 'before crash 1 at 20 ms', made: [] })
+    expect(undone({ ...branch, name: 'mine' })).toMatchObject({ name: 'mine' })
+  })
+
   it('late in the run prolongs it, so that the consequences are seen', () => {
     expect(scenarioOf(acted(first, 290, 290, { crash: 1 }).branch)['untilMs']).toBe(390)
     expect(scenarioOf(acted(first, 100, 100, { crash: 1 }).branch)['untilMs']).toBe(300)

@@ -101,7 +101,7 @@ export function act(
     branch: {
       ...branch,
       id: freshId,
-      name: `${interventionText(event)} at ${timeText(at)}`,
+      name: forkName(event, at),
       parent: branch.id,
       forkedAt: at,
       made,
@@ -131,7 +131,16 @@ export function extended(branch: Branch, byMs: number): Branch {
 
 /** Without the last event made by hand; null if there is none. */
 export function undone(branch: Branch): Branch | null {
-  return branch.made.length === 0 ? null : { ...branch, made: branch.made.slice(0, -1), picture: null }
+  const gone = branch.made.at(-1)
+  if (gone === undefined) return null
+  // A fork is named after the event that made it.
+  const isFork = branch.name === forkName(gone, gone.atMs * 1000)
+  const name = isFork ? `before ${branch.name}` : branch.name
+  return { ...branch, name, made: branch.made.slice(0, -1), picture: null }
+}
+
+function forkName(event: Intervention, at: Micros): string {
+  return `${interventionText(event)} at ${timeText(at)}`
 }
 
 /** The branches with this one added or replaced, of which only the newest keep their pictures. */

@@ -33,6 +33,18 @@ describe('a dropped file', () => {
     })
   })
 
+  it('may be a module with the files that it imports', () => {
+    const main = file('ballot.mjs', `import { a } from './a.mjs'\n${MODULE}`)
+    const part = file('a.mjs', 'export const a = 1\n')
+    const expected = { name: 'ballot.mjs', text: main.text, parts: [part] }
+    expect(openingOf([part, main])).toEqual({ type: 'module', module: expected })
+    expect(openingOf([main, file('s.json', SCENARIO), part])).toMatchObject({ module: expected })
+    expect(openingOf([main, file('other.mjs', MODULE)])).toMatchObject({
+      type: 'refused',
+      problems: [{ message: expect.stringContaining('one module with the files that it imports') }],
+    })
+  })
+
   it('of another kind is refused with the kinds that are known', () => {
     expect(openingOf([file('photo.png', '\u0089PNG')])).toMatchObject({
       type: 'refused',

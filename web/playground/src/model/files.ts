@@ -57,15 +57,32 @@ export function openingOf(files: readonly TextFile[]): Opening {
       ? { type: 'recording', files: traces }
       : refuse(null, 'Drop recordings alone: a scenario or a module cannot be opened together with a trace.')
   }
-  if (scenarios.length > 1 || modules.length > 1) {
-    return refuse(null, 'Drop one scenario, one module, or one of each. Only traces can be several files.')
+  const module = modules.length === 0 ? null : joined(modules)
+  if (scenarios.length > 1 || module === undefined) {
+    return refuse(
+      null,
+      'Drop one scenario, one module with the files that it imports, or both. Only traces can be several files.',
+    )
   }
-  const [scenario, module] = [scenarios[0], modules[0]]
-  if (scenario === undefined) return { type: 'module', module: module as TextFile }
-  return scenarioOpening(scenario, module ?? null)
+  const [scenario] = scenarios
+  if (scenario !== undefined) return scenarioOpening(scenario, module)
+  return module === null ? refuse(null, 'There is no file in this drop.') : { type: 'module', module }
 }
 
-function scenarioOpening(file: TextFile, module: TextFile | null): Opening {
+/** The one module that no other imports, with the others as its parts; undefined if there is no such one. */
+function joined(modules: readonly TextFile[]): OwnModule | undefined {
+  const isImported = (file: TextFile): boolean =>
+    modules.some(
+      ({ text }) =>
+        text !== file.text && (text.includes(`'./${file.name}'`) || text.includes(`"./${file.name}"`)),
+    )
+  const [main, ...others] = modules.filter((file) => !isImported(file))
+  if (main === undefined || others.length > 0) return undefined
+  const parts = modules.filter((file) => file !== main)
+  return parts.length === 0 ? main : { ...main, parts }
+}
+
+function scenarioOpening(file: TextFile, module: OwnModule | null): Opening {
   const parsed = parseScenarioText(file.text)
   return parsed.type === 'scenario' ? { ...parsed, name: file.name, module } : parsed
 }

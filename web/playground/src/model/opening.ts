@@ -125,7 +125,7 @@ export function createOpeners({ engine, get, set, host }: Context, runner: Runne
     const { name, base, made, untilMs, module, at, lesson: id } = await unpackLink(fragment)
     const lesson = id === null ? null : lessonNamed(id)
     const branch = firstBranch(runner.freshId(), { name, base, made, untilMs, module })
-    const notice = `This link brought code of its own, ${module?.name}: it runs in a worker without network or storage.`
+    const notice = `This link brought code of its own, ${module?.name}: it runs in a worker that cannot read this page or its storage.`
     await show(branch, {
       at,
       notice: module === null ? null : notice,

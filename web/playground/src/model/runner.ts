@@ -14,6 +14,8 @@ import type { Branch, Cursor, State } from './types.ts'
 
 export type Runner = {
   freshId(): number
+  /** How often something was opened that replaces every branch. */
+  timesOpened(): number
   /** The latest instant that the reader has seen of a branch. */
   seenTo(branch: number): Micros
   markSeen(branch: number, at: Micros): void
@@ -39,6 +41,7 @@ export function createRunner({ engine, get, set }: Context): Runner {
   let lastId = 0
   /** Only the newest request to show something is shown. */
   let newest = 0
+  let opened = 0
   let current: Branch | null = null
   const seen = new Map<number, Micros>()
   const recordings = new Map<number, readonly TextFile[]>()
@@ -73,6 +76,7 @@ export function createRunner({ engine, get, set }: Context): Runner {
   async function show(branch: Branch, settings: ShowSettings = {}): Promise<boolean> {
     newest += 1
     const mine = newest
+    if (settings.isFresh === true) opened += 1
     set({ isRunning: true })
     try {
       const { picture, notice } = await ask(branch)
@@ -109,6 +113,7 @@ export function createRunner({ engine, get, set }: Context): Runner {
       lastId += 1
       return lastId
     },
+    timesOpened: () => opened,
     seenTo: (branch) => seen.get(branch) ?? 0,
     markSeen: (branch, at) => {
       if (at > (seen.get(branch) ?? 0)) seen.set(branch, at)

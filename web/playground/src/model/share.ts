@@ -59,7 +59,9 @@ function readShared(text: string): Shared {
 }
 
 function isModule(value: unknown): value is OwnModule {
-  return isObject(value) && typeof value['name'] === 'string' && typeof value['text'] === 'string'
+  if (!isObject(value) || typeof value['name'] !== 'string' || typeof value['text'] !== 'string') return false
+  const { parts = [] } = value
+  return Array.isArray(parts) && parts.every(isModule)
 }
 
 export function isObject(value: unknown): value is { readonly [field: string]: unknown } {

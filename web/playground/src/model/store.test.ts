@@ -152,6 +152,14 @@ describe('acting', () => {
     expect(store.get().notice).toMatch(/nothing to take back/)
   })
 
+  it('does not replace what was opened after it', async () => {
+    const store = await opened()
+    const acts = [1, 2, 3].map((node) => store.act({ pause: node, forMs: 10 }))
+    await Promise.all([...acts, store.openProtocol('ring')])
+    expect(store.get()).toMatchObject({ isRunning: false, picture: { protocol: 'ring' } })
+    expect(store.get().branches).toHaveLength(1)
+  })
+
   it('twice at one instant keeps the order', async () => {
     const store = await opened()
     store.seek(512_000)

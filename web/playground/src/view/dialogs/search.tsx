@@ -50,7 +50,7 @@ function Forms() {
               checked={swarm}
               onChange={(event) => setSwarm(event.currentTarget.checked)}
             />
-            draw faults at random, too
+            draw the network, clocks and faults too, instead of the scenario’s own
           </label>
         </div>
         <button type="submit" class="primary" disabled={!canAct.value}>

@@ -49,7 +49,7 @@ export function ModuleDialog() {
   }, [isOpen])
   const run = async (event: Event): Promise<void> => {
     event.preventDefault()
-    await store().openModule({ name: ownModule.value?.name ?? 'your-protocol.mjs', text })
+    await store().openModule({ name: 'your-protocol.mjs', ...ownModule.value, text })
     if (problems.value.length === 0) closeDialog()
   }
   return (

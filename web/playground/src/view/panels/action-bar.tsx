@@ -1,5 +1,5 @@
 /** What can be done to the selected node, link or message. Each button names its key. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { NodeId } from '../../../../../src/core/index.ts'
 import type { CommandForm, Picture } from '../../engine/picture.ts'
 import { interventionText } from '../../model/interventions.ts'
@@ -178,7 +178,7 @@ export function selectNextMessage(): void {
 
 function AmountForm({ deed }: { readonly deed: Deed }) {
   const input = useRef<HTMLInputElement>(null)
-  useEffect(() => input.current?.select(), [])
+  useLayoutEffect(() => input.current?.select(), [])
   const { amount } = deed
   if (amount === null) return null
   return (
