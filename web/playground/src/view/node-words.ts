@@ -33,7 +33,8 @@ export function wordOf(condition: Condition): string {
   if (stall !== null) return stall.kind
   if (role.leads) return 'leads'
   if (role.role === 'follower') return role.leader === null ? 'no leader' : `follows ${role.leader}`
-  return role.role
+  // The role of that name has nothing to do with a suspended host.
+  return role.role === 'suspended' ? 'not taking part' : role.role
 }
 
 /** For screen readers, and for the tip of a node. */
