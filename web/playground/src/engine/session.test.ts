@@ -124,21 +124,6 @@ describe('a module of the user', () => {
     ])
   })
 
-  it('may import files that come with it, whose errors have their name and line', async () => {
-    const main = module('used(state)', "import { used } from './a.mjs'\n")
-    const b = { name: 'b.mjs', text: 'export const limit = 2\n' }
-    const part = (text: string) => [b, { name: 'a.mjs', text }]
-    const good = await run({
-      ...main,
-      parts: part("import { limit } from './b.mjs'\nexport const used = (state) => state.n < limit\n"),
-    })
-    expect(good.picture.cutShort).toBeNull()
-    const thrown = await run({ ...main, parts: part('\nexport const used = (state) => state.no.such()\n') })
-    expect(thrown.picture.cutShort).toMatch(/by an error: a\.mjs line 2: TypeError: /)
-    const stray = run({ ...main, parts: part("import './c.mjs'\nexport const used = 1\n") })
-    expect(await problemsOf(stray)).toMatchObject([{ place: 'a.mjs line 1' }])
-  })
-
   it('with a syntax error is not taken for an import, although strings follow `export`', async () => {
     const { name, text } = module()
     const problems = await problemsOf(

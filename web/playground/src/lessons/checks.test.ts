@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { testStore } from '../model/fixture.ts'
+import { testHost, testStore } from '../model/fixture.ts'
 import type { Intervention, Store } from '../model/store.ts'
 
 type Deed = readonly [atMs: number, event: Intervention]
@@ -98,5 +98,21 @@ describe('the check of a lesson', () => {
     store.play()
     for (let frame = 0; frame < 1000 && store.get().isPlaying; frame++) store.tick(100)
     expect(store.get()).toMatchObject({ isPlaying: false, lessonsDone: [] })
+  })
+
+  it('is kept once, together with what another tab has kept', async () => {
+    const host = testHost()
+    const first = testStore(host)
+    const second = testStore(host)
+    await first.openLesson('phi-table')
+    await second.openLesson('merge')
+    first.seek(50_000)
+    await first.act({ cut: [[2, 4]] })
+    second.seek(1_000_000)
+    await second.act({ heal: 'all' })
+    expect(host.kept.get('conclave-lessons')).toBe('phi-table merge')
+    host.kept.clear()
+    second.seek(0)
+    expect(host.kept.size).toBe(0)
   })
 })

@@ -53,4 +53,10 @@ describe('a copied run', () => {
     expect(text).toContain('test("bully violates agreement", () => {')
     expect(text).toContain('{ "agreement": "violated", "live-leader": "vacuous" }')
   })
+
+  it('as a test takes the name of a module for a name, and for nothing else', () => {
+    expect(testText(SCENARIO, [], { name: "x'; evil() //.mjs", text: '' })).toContain(
+      `import * as own from "./x'; evil() //.mjs"\n`,
+    )
+  })
 })

@@ -63,7 +63,7 @@ export function testText(
     "import { test } from 'node:test'",
     ...(own === null ? ["import { catalogue } from 'conclave/protocols'"] : []),
     "import { parseScenario, runScenario } from 'conclave/sim'",
-    ...(own === null ? [] : [`import * as own from './${own}'`]),
+    ...(own === null ? [] : [`import * as own from ${JSON.stringify(`./${own}`)}`]),
     '',
     `const scenario = ${format(scenario, '')}`,
     '',

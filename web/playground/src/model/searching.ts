@@ -6,9 +6,14 @@ import { cursorAt } from './playback.ts'
 import type { Runner } from './runner.ts'
 import { isObject } from './share.ts'
 import { countText, timeText } from './text.ts'
-import type { Actions, Search, Store } from './types.ts'
+import type { Actions, Problem, Search, Store } from './types.ts'
 
 type Searching = Pick<Actions, 'trySeeds' | 'explore' | 'cancelSearch' | 'closeSearch' | 'openFound'>
+
+const RECORDED: Problem = {
+  place: null,
+  message: 'This is a recorded run, without the scenario that a search starts from. Open a scenario first.',
+}
 
 export function createSearching(
   { engine, get, set }: Context,
@@ -26,6 +31,7 @@ export function createSearching(
     const mine = new AbortController()
     stop = mine
     const empty = { type, progress: null, text: '', found: null, problems: [] } as const
+    if (get().source === 'trace') return set({ search: { ...empty, status: 'failed', problems: [RECORDED] } })
     const update = (patch: Partial<Search>): void => {
       if (stop === mine) set({ search: { ...(get().search ?? { ...empty, status: 'running' }), ...patch } })
     }

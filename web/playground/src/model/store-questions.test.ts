@@ -159,6 +159,11 @@ describe('sharing', () => {
     expect(store.get().picture?.moments.length).toBe(picture?.moments.length)
     await store.act({ crash: 1 })
     expect(store.get().problems).toMatchObject([{ message: expect.stringContaining('recorded run') }])
+    await store.explore({ crashes: 0, recoveries: 0, cuts: 0, depth: 5, maxStates: 100 })
+    expect(store.get().search).toMatchObject({
+      status: 'failed',
+      problems: [{ message: expect.stringContaining('recorded run') }],
+    })
     await expect(store.copy('scenario')).rejects.toThrow('no scenario')
   })
 })

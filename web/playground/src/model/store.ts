@@ -54,9 +54,14 @@ export function createStore(engine: Engine, host: Host): Store {
   const transport = createTransport(context, runner, inquiry)
   const sharing = createSharing(context, runner)
 
+  let kept = lessonsDone
   subscribe((state) => {
     const done = state.lessonsDone
-    if (done !== lessonsDone) host.keep(DONE_KEY, done.join(' '))
+    if (done !== kept) {
+      kept = done
+      // Another tab may have kept lessons since.
+      host.keep(DONE_KEY, [...new Set([...readDone(host), ...done])].join(' '))
+    }
     void sharing.followRun(state)
     if (!state.isPlaying) inquiry.followCursor()
   })

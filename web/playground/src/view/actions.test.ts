@@ -4,7 +4,7 @@ import { cursorAt } from '../model/playback.ts'
 import type { Selection } from '../model/store.ts'
 import { WELCOME } from '../welcome.ts'
 import { deedsFor, readCommand, usualMs } from './actions.ts'
-import { headlineAt } from './node-words.ts'
+import { describeNode, headlineAt } from './node-words.ts'
 
 const events = [
   { atMs: 100, crash: 4 },
@@ -26,6 +26,24 @@ it('offers what is possible for a node', () => {
   ])
   expect(idsFor({ type: 'node', node: 4 }, 300)).toEqual(['restart'])
   expect(idsFor(null, 300)).toEqual([])
+})
+
+it('offers the same for a node that has not started, or that counts as dead for others', () => {
+  expect(
+    deedsFor({ type: 'node', node: 1 }, { picture, cursor: { at: 0, moment: -1 }, defaultMs: 200 })[0]?.id,
+  ).toBe('crash')
+  const isolated = drawn({
+    protocol: 'phi',
+    nodes: [1, 2],
+    events: [{ atMs: 10, cut: [[1, 2]] }],
+    untilMs: 99,
+  })
+  const cursor = cursorAt(isolated, 90_000)
+  const [lane] = isolated.lanes
+  expect(lane?.roles.at(-1)?.role).toBe('dead')
+  expect(lane === undefined ? '' : describeNode(lane, cursor)).toBe('Node 1: counts as dead')
+  const [first] = deedsFor({ type: 'node', node: 1 }, { picture: isolated, cursor, defaultMs: 200 })
+  expect(first?.id).toBe('crash')
 })
 
 it('offers to heal a link only where it is cut', () => {

@@ -3,7 +3,7 @@ import type { NodeId } from '../../../../src/core/index.ts'
 import type { CommandForm, Picture } from '../engine/picture.ts'
 import type { Cursor, Intervention, Selection } from '../model/store.ts'
 import { networkAt } from './look-up.ts'
-import { conditionAt, isDown } from './node-words.ts'
+import { conditionAt } from './node-words.ts'
 
 export type Amount = {
   readonly label: string
@@ -60,7 +60,9 @@ function nodeDeeds(node: NodeId, { picture, cursor, defaultMs }: Given): readonl
   const lane = picture.lanes.find((each) => each.node === node)
   const others = picture.nodes.filter((each) => each !== node)
   if (lane === undefined) return []
-  if (isDown(conditionAt(lane, cursor))) return [deed('restart', 'Restart', 'c', { recover: node })]
+  // Before the first moment a node has no role yet: an event at 0 ms comes after its start.
+  if (conditionAt(lane, cursor).role?.role === 'crashed')
+    return [deed('restart', 'Restart', 'c', { recover: node })]
   return [
     { ...deed('crash', 'Crash', 'c', { crash: node }), isDanger: true },
     {

@@ -15,25 +15,35 @@ export function conditionAt(lane: Lane, { at, moment }: Cursor): Condition {
   return { role: roleAfter(lane, moment), stall: stallAt(lane, at), lease: leaseAt(lane, at) }
 }
 
-export const isDown = ({ role }: Condition): boolean =>
-  role === null || role.role === 'crashed' || role.role === 'dead'
+/** A node that others count as dead is not down: it only reaches none of them. */
+export const isDown = ({ role }: Condition): boolean => role === null || role.role === 'crashed'
 
 export function markOf(condition: Condition): MarkName {
   const { role, stall } = condition
   if (isDown(condition)) return 'crashed'
   if (stall !== null) return stall.kind
   if (role?.leads === true) return 'leads'
-  return role?.role === 'candidate' ? 'candidate' : role?.role === 'observer' ? 'observer' : 'follows'
+  return role?.role === 'candidate'
+    ? 'candidate'
+    : role?.role === 'observer' || role?.role === 'dead'
+      ? 'observer'
+      : 'follows'
+}
+
+/** Roles whose names would be taken for a crash, or for a suspended host. */
+const ROLE_WORDS: { readonly [role: string]: string } = {
+  dead: 'counts as dead',
+  suspended: 'not taking part',
 }
 
 export function wordOf(condition: Condition): string {
   const { role, stall } = condition
   if (role === null) return 'not started'
-  if (role.role === 'crashed' || role.role === 'dead') return role.role
+  if (role.role === 'crashed') return 'crashed'
   if (stall !== null) return stall.kind
   if (role.leads) return 'leads'
   if (role.role === 'follower') return role.leader === null ? 'no leader' : `follows ${role.leader}`
-  return role.role
+  return ROLE_WORDS[role.role] ?? role.role
 }
 
 /** For screen readers, and for the tip of a node. */

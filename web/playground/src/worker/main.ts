@@ -1,7 +1,7 @@
 /** The worker of the engine. The page starts one for its run, and more for searches. */
 
 import { EngineError } from '../engine/engine-error.ts'
-import type { Reply } from '../engine/messages.ts'
+import type { Problem, Reply } from '../engine/messages.ts'
 import type { ModuleTools } from '../engine/modules.ts'
 import { problemsOf } from '../engine/problems.ts'
 import { Session } from '../engine/session.ts'
@@ -31,6 +31,12 @@ const scope = self as unknown as {
   addEventListener(type: 'message', listener: (event: MessageEvent<NumberedRequest>) => void): void
 }
 
+/** A picture that a browser has no memory to hand over. */
+function tooLarge(error: unknown): readonly Problem[] | null {
+  if (!(error instanceof DOMException) || error.name !== 'DataCloneError') return null
+  return [{ place: null, message: 'this run is too large for the memory of this page: open a shorter one' }]
+}
+
 async function answer({ id, request }: NumberedRequest): Promise<void> {
   try {
     const result = await session.answer(request, (progress) =>
@@ -38,7 +44,7 @@ async function answer({ id, request }: NumberedRequest): Promise<void> {
     )
     scope.postMessage({ id, type: 'done', result })
   } catch (error) {
-    const problems = error instanceof EngineError ? error.problems : problemsOf(error)
+    const problems = error instanceof EngineError ? error.problems : (tooLarge(error) ?? problemsOf(error))
     scope.postMessage({ id, type: 'failed', problems })
   }
 }

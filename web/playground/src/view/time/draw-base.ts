@@ -71,7 +71,7 @@ function drawLane(context: Context, { scale, colours }: BaseScene, { lane, place
     // A term that begins with the last step of a run has no length, but must be seen.
     const least = span.leads ? x1 + LEAST_TERM_PX : x1
     const x2 = Math.max(least, Math.min(scale.left + scale.width, xOf(scale, span.to)))
-    if (span.role === 'crashed' || span.role === 'dead') {
+    if (span.role === 'crashed') {
       if (span.from >= scale.from) drawCross(context, x1, y, 5, colours.bad, 2)
       context.setLineDash([1, 5])
       context.strokeStyle = colours.edge
