@@ -36,12 +36,27 @@ afterEach(async () => {
   programs = []
 })
 
+/** The cause of an end, in words. */
+const PAUSED = /^a was (stopped for|late by) \d/
+
 const tokenOf = (text: string): string => text.split(' ')[0] as string
 
 /** Whether the work of the newest term runs. On a busy machine a term can end before its work begins. */
 function isWorking(program: Program): boolean {
   const newest = program.said('term').at(-1)
   return newest !== undefined && !program.said('revoked').some((text) => tokenOf(text) === newest)
+}
+
+/** Stops processes that lead, and waits until each reports the end of a term. */
+async function stopFor(stopped: readonly Program[], stoppedMs: number): Promise<void> {
+  await until(() => stopped.every((program) => isWorking(program)))
+  const before = stopped.map((program) => program.said('text').length)
+  for (const program of stopped) program.process.kill('SIGSTOP')
+  await setTimeout(stoppedMs)
+  for (const program of stopped) program.process.kill('SIGCONT')
+  await until(() =>
+    stopped.every((program, index) => program.said('text').length > (before[index] as number)),
+  )
 }
 
 describe('a process that was stopped for longer than its lease', () => {
@@ -51,17 +66,18 @@ describe('a process that was stopped for longer than its lease', () => {
     )
     programs = cases.map((words) => new Program(LEADER, [JSON.stringify(words)]))
     for (const stoppedMs of [600, 2600]) {
-      const ended = programs.map((program) => program.said('text').length)
-      // oxlint-disable-next-line no-await-in-loop -- one stop after the other
-      await until(() => programs.every((program) => isWorking(program)))
-      for (const program of programs) program.process.kill('SIGSTOP')
-      // oxlint-disable-next-line no-await-in-loop -- longer than a lease
-      await setTimeout(stoppedMs)
-      for (const program of programs) program.process.kill('SIGCONT')
-      // oxlint-disable-next-line no-await-in-loop -- one stop after the other
-      await until(() =>
-        programs.every((program, index) => program.said('text').length > (ended[index] as number)),
-      )
+      const ended = new Map(programs.map((program) => [program, program.said('text').length]))
+      const isNoticed = (program: Program): boolean =>
+        program
+          .said('text')
+          .slice(ended.get(program))
+          .some((text) => PAUSED.test(text))
+      // On a busy machine a term may end by itself just before the stop. Then that process is stopped again.
+      for (let attempt = 0; attempt < 10 && !programs.every(isNoticed); attempt += 1) {
+        const others = programs.filter((program) => !isNoticed(program))
+        // oxlint-disable-next-line no-await-in-loop -- one stop after the other
+        await stopFor(others, stoppedMs)
+      }
     }
     for (const [index, program] of programs.entries()) {
       const reasons = program.said('revoked').map((text) => text.replace(/^\d+ /, ''))
@@ -73,11 +89,10 @@ describe('a process that was stopped for longer than its lease', () => {
       const began = new Set(program.said('term'))
       const revoked = program.said('revoked').filter((text) => began.has(tokenOf(text)))
       expect(program.said('signal').slice(0, revoked.length)).toEqual(revoked)
-      // The pause is named in the event, in its sentence, and in the error of the signal. (On a busy machine a term may
-      // end for another reason in between.)
+      // The pause is named in the event, in its sentence, and in the error of the signal.
       const paused = /this node was (stopped for|late by) \d/
       expect(program.said('why')).toContainEqual(expect.stringMatching(paused))
-      expect(program.said('text')).toContainEqual(expect.stringMatching(/^a was (stopped for|late by) \d/))
+      expect(program.said('text')).toContainEqual(expect.stringMatching(PAUSED))
       const message = new RegExp(`^this node no longer leads: expired: ${paused.source}`)
       expect(program.said('message')).toContainEqual(expect.stringMatching(message))
       // Warnings gather what happens within a second.
