@@ -123,6 +123,12 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await expect.poll(made, POLL).toMatchObject({ partition: [[4], [1, 2, 3, 5]] })
     await press('Escape', 'h')
     await expect.poll(made, POLL).toMatchObject({ heal: 'all' })
+    await clickAt(await centreOf(2))
+    await action(/^Isolate/).click()
+    await expect.poll(made, POLL).toMatchObject({ partition: [[2], [1, 3, 4, 5]] })
+    await press('Escape')
+    await action(/^Heal all/).click()
+    await expect.poll(made, POLL).toMatchObject({ heal: 'all' })
   })
 
   it.each([
@@ -149,6 +155,12 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await page.locator('.amount input').fill('90')
     await press('Enter')
     await expect.poll(made, POLL).toMatchObject({ slow: [[2, 5]], delayMs: 90 })
+    await action(/^Slow/).click()
+    await page.locator('.amount input').fill('70')
+    await page.locator('.amount .primary').click()
+    await expect.poll(made, POLL).toMatchObject({ slow: [[2, 5]], delayMs: 70 })
+    await action(/^Heal/).click()
+    await expect.poll(made, POLL).toMatchObject({ heal: [[2, 5]] })
   })
 
   it('partitions the network by a lasso', async () => {

@@ -34,8 +34,26 @@ const ms = (label: string, initial: number, least = 0.001): Amount => ({
   most: 3_600_000,
 })
 
+const GAIN: Amount = {
+  label: 'Its clock gains',
+  unit: 'ppm',
+  initial: -200_000,
+  least: -900_000,
+  most: 9_000_000,
+}
+
 function deed(id: string, title: string, key: string | null, event: Intervention): Deed {
   return { id, title, key, isDanger: false, amount: null, event: () => event }
+}
+
+function asking(
+  id: string,
+  title: string,
+  key: string,
+  amount: Amount,
+  event: (amount: number) => Intervention,
+): Deed {
+  return { id, title, key, isDanger: false, amount, event }
 }
 
 /** A duration that matters to this run: somewhat longer than a lease, where there are leases. */
@@ -65,26 +83,13 @@ function nodeDeeds(node: NodeId, { picture, cursor, defaultMs }: Given): readonl
     return [deed('restart', 'Restart', 'c', { recover: node })]
   return [
     { ...deed('crash', 'Crash', 'c', { crash: node }), isDanger: true },
-    {
-      ...deed('pause', 'Pause', 'p', { crash: node }),
-      amount: ms('Pause for', defaultMs),
-      event: (forMs) => ({ pause: node, forMs }),
-    },
-    {
-      ...deed('suspend', 'Suspend', 's', { crash: node }),
-      amount: ms('Suspend for', defaultMs),
-      event: (forMs) => ({ suspend: node, forMs }),
-    },
-    {
-      ...deed('skew', 'Skew', 'k', { crash: node }),
-      amount: ms('Move its clock by', -defaultMs, -3_600_000),
-      event: (byMs) => ({ skew: node, byMs }),
-    },
-    {
-      ...deed('drift', 'Drift', 'd', { crash: node }),
-      amount: { label: 'Its clock gains', unit: 'ppm', initial: -200_000, least: -900_000, most: 9_000_000 },
-      event: (ppm) => ({ drift: node, ppm }),
-    },
+    asking('pause', 'Pause', 'p', ms('Pause for', defaultMs), (forMs) => ({ pause: node, forMs })),
+    asking('suspend', 'Suspend', 's', ms('Suspend for', defaultMs), (forMs) => ({ suspend: node, forMs })),
+    asking('skew', 'Skew', 'k', ms('Move its clock by', -defaultMs, -3_600_000), (byMs) => ({
+      skew: node,
+      byMs,
+    })),
+    asking('drift', 'Drift', 'd', GAIN, (ppm) => ({ drift: node, ppm })),
     deed('isolate', 'Isolate', 'x', { partition: [[node], others] }),
   ]
 }
@@ -98,11 +103,13 @@ function linkDeeds(from: NodeId, to: NodeId, { picture, cursor, defaultMs }: Giv
     deed('cut', 'Cut', 'c', { cut: [[from, to]] }),
     deed('one-way', `Cut ${from} → ${to}`, 'o', { cutOneWay: [[from, to]] }),
     deed('other-way', `Cut ${to} → ${from}`, 'i', { cutOneWay: [[to, from]] }),
-    {
-      ...deed('slow', 'Slow', 's', { heal: 'all' }),
-      amount: ms('Delay each message by', Math.max(1, Math.round(defaultMs / 4))),
-      event: (delayMs: number): Intervention => ({ slow: [[from, to]], delayMs }),
-    },
+    asking(
+      'slow',
+      'Slow',
+      's',
+      ms('Delay each message by', Math.max(1, Math.round(defaultMs / 4))),
+      (delayMs) => ({ slow: [[from, to]], delayMs }),
+    ),
   ]
   const isHurt = isClosed(from, to) || isClosed(to, from) || isSlow
   return [...(isHurt ? [deed('heal', 'Heal', 'h', { heal: [[from, to]] })] : []), ...cuts]
@@ -118,11 +125,10 @@ function messageDeeds(message: number, { picture, cursor, defaultMs }: Given): r
   if (!isFlying) return []
   return [
     { ...deed('drop', 'Drop', 'd', { drop: message }), isDanger: true },
-    {
-      ...deed('delay', 'Delay', 'l', { drop: message }),
-      amount: ms('Delay it by', Math.max(1, Math.round(defaultMs / 4))),
-      event: (forMs) => ({ delay: message, forMs }),
-    },
+    asking('delay', 'Delay', 'l', ms('Delay it by', Math.max(1, Math.round(defaultMs / 4))), (forMs) => ({
+      delay: message,
+      forMs,
+    })),
     deed('copy', 'Duplicate', 'u', { copy: message }),
   ]
 }
