@@ -73,7 +73,7 @@ await describeWithTool('chromium', 'a module in the playground', (program) => {
   it('runs as the tutorial has it, dropped together with the file that it imports and a scenario', async () => {
     const fresh = await openPlayground(browser, site)
     const names = ['one-winner.mjs', 'ballot.mjs', 'crash-while-voting.json']
-    await page
+    await fresh
       .locator('input[type=file]')
       .setInputFiles(names.map((name) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(read(name)) })))
     await fresh.waitForFunction(() => playground.get().picture?.protocol === 'ballot')

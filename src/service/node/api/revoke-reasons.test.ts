@@ -20,7 +20,9 @@ node.on('revoked', ({ token, reason, detail, cause }) => { say('revoked', token,
 node.on('warning', ({ what, detail }) => say('warning', what, detail))
 await node.lead(async (term) => {
   say('term', term.token)
-  term.signal.addEventListener('abort', () => { say('signal', term.token, term.signal.reason.reason); say('message', term.signal.reason.message) })
+  const tell = () => { say('signal', term.token, term.signal.reason.reason); say('message', term.signal.reason.message) }
+  if (term.signal.aborted) tell()
+  else term.signal.addEventListener('abort', tell)
   if (way === 'asserts') for (;;) { term.assertHeld(); await sleep(1) }
   if (way === 'asks') while (term.remaining() > 0) await sleep(1)
   if (way === 'awaits') await sleep(3_600_000, undefined, { signal: term.signal })
