@@ -238,15 +238,37 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     expect(chosen?.type).toBe('message')
   })
 
+  const chooseCommand = async (title: RegExp): Promise<void> => {
+    const commands = page.getByLabel('Command')
+    const value = await commands.locator('option', { hasText: title }).first().getAttribute('value')
+    await commands.selectOption(value)
+  }
+
   it('gives a command of the protocol to a node', async () => {
     await press('1')
-    const commands = page.getByLabel('Command')
-    const step = await commands
-      .locator('option', { hasText: /^stepDown:/ })
-      .first()
-      .getAttribute('value')
-    await commands.selectOption(step)
+    await chooseCommand(/^stepDown:/)
     await expect.poll(made, POLL).toMatchObject({ command: { node: 1, do: 'stepDown' } })
+  })
+
+  it.each([
+    [/^setPriority/, 'priority', '7', { do: 'setPriority', priority: 7 }],
+    [/^addVoter/, 'voter', '5', { do: 'addVoter', voter: 5 }],
+    [/^removeVoter/, 'voter', '2', { do: 'removeVoter', voter: 2 }],
+  ] as const)('asks for the fields of a command: %s', async (title, field, value, command) => {
+    await press('1')
+    await chooseCommand(title)
+    const input = page.locator(`.amount [name=${field}]`)
+    await input.fill(value)
+    await page.locator('.amount .primary').click()
+    await expect.poll(made, POLL).toMatchObject({ command: { node: 1, ...command } })
+    await press('Escape', 'z')
+    await expect.poll(async () => (await eventsMade(page)).length, POLL).toBe(0)
+    await press('1')
+    await chooseCommand(title)
+    await input.press('Control+a')
+    await page.keyboard.type(value)
+    await press('Enter')
+    await expect.poll(made, POLL).toMatchObject({ command: { node: 1, ...command } })
   })
 
   it('loses messages by chance', async () => {
@@ -254,6 +276,12 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await page.locator('input[name=loss]').fill('25')
     await page.getByRole('button', { name: 'Lose messages' }).click()
     await expect.poll(made, POLL).toMatchObject({ loss: 0.25 })
+    await press('Escape')
+    await page.getByRole('button', { name: 'Loss' }).press('Enter')
+    await page.locator('input[name=loss]').press('Control+a')
+    await page.keyboard.type('40')
+    await press('Enter')
+    await expect.poll(made, POLL).toMatchObject({ loss: 0.4 })
   })
 
   it('keeps the branch that was left, and compares the two', async () => {

@@ -53,3 +53,27 @@ export function until(store: Store, condition: (state: State) => boolean): Promi
     })
   })
 }
+
+export const BULLY = {
+  protocol: 'bully',
+  nodes: [1, 2, 3],
+  initial: { leader: 3 },
+  network: { delayMs: 5 },
+  untilMs: 1000,
+}
+/** Node 1 does not notice that it was suspended. */
+export const TWO_LEADERS = {
+  protocol: 'local-leader',
+  nodes: [1, 2, 3],
+  options: { misreading: 'no-suspend-check' },
+  network: { delayMs: 1 },
+  events: [{ atMs: 300, suspend: 1, forMs: 300 }],
+  untilMs: 1000,
+}
+
+/** A store that shows this scenario. */
+export async function opened(scenario: typeof BULLY | typeof TWO_LEADERS = BULLY): Promise<Store> {
+  const store = testStore()
+  await store.open(scenario)
+  return store
+}

@@ -1,28 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { testHost, testStore, until } from './fixture.ts'
-import type { State, Store } from './types.ts'
-
-const BULLY = {
-  protocol: 'bully',
-  nodes: [1, 2, 3],
-  initial: { leader: 3 },
-  network: { delayMs: 5 },
-  untilMs: 1000,
-}
-const TWO_LEADERS = {
-  protocol: 'local-leader',
-  nodes: [1, 2, 3],
-  options: { misreading: 'no-suspend-check' },
-  network: { delayMs: 1 },
-  events: [{ atMs: 300, suspend: 1, forMs: 300 }],
-  untilMs: 1000,
-}
-
-async function opened(scenario: typeof BULLY | typeof TWO_LEADERS = BULLY): Promise<Store> {
-  const store = testStore()
-  await store.open(scenario)
-  return store
-}
+import { BULLY, opened, TWO_LEADERS, testHost, testStore, until } from './fixture.ts'
+import type { State } from './types.ts'
 
 function leadersAtEnd({ picture }: State): readonly unknown[] {
   return (picture?.lanes ?? []).filter(({ roles }) => roles.at(-1)?.leads).map(({ node }) => node)

@@ -1,17 +1,16 @@
 /** What runs, and everything that is not part of the run: lessons, search, share, files, theme. */
 import { useRef } from 'preact/hooks'
-import { nextTheme, theme } from '../../../../src/data/theme.ts'
+import { Mark } from '../../../../src/parts/mark.tsx'
+import { ThemeButton } from '../../../../src/parts/theme-button.tsx'
 import { PROTOCOLS } from '../../model/protocols.ts'
 import type { ProtocolCard } from '../../model/store.ts'
 import { type DialogName, dialog, isRunning, lesson, ownModule, picture, scenario, store } from '../state.ts'
-
-const THEME_WORDS = { auto: 'Auto', light: 'Light', dark: 'Dark' }
 
 export function Header() {
   return (
     <header class="top">
       <h1>
-        <Logo />
+        <Mark />
         <span>
           Conclave <small>playground</small>
         </span>
@@ -29,27 +28,9 @@ export function Header() {
         <OpenButton />
         <DialogButton name="share" title="Share" />
         <DialogButton name="keys" title="Keys" />
-        <button
-          type="button"
-          class="quiet"
-          aria-label={`Theme: ${THEME_WORDS[theme.value]}`}
-          onClick={nextTheme}
-        >
-          {THEME_WORDS[theme.value]}
-        </button>
+        <ThemeButton />
       </div>
     </header>
-  )
-}
-
-function Logo() {
-  return (
-    <svg class="mark" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
-      <path d="M7.2 6 5 9.6M8.8 6 11 9.6" stroke="currentColor" stroke-width="1" opacity=".6" />
-      <circle cx="8" cy="4" r="2.2" fill="currentColor" />
-      <circle cx="4.2" cy="11.2" r="1.7" fill="currentColor" opacity=".6" />
-      <circle cx="11.8" cy="11.2" r="1.7" fill="currentColor" opacity=".6" />
-    </svg>
   )
 }
 
