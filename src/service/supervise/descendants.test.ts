@@ -68,6 +68,17 @@ it.each([
   30_000,
 )
 
+it.each([null, '/sys/fs/cgroup/conclave-entered-by-nobody'])(
+  'kills a command whose pid was not reported, by its mark, with control group %s',
+  async (group) => {
+    run('setsid sh -c "$STAY" & sh -c "$STAY"')
+    await until(() => pids().length === 2)
+    await new Descendants({ pid: null, startedAt: null, mark: MARK, group }).killAll()
+    await until(allDead)
+  },
+  30_000,
+)
+
 it.each([
   ['kills an unmarked orphan that an earlier scan saw with its parents', FOREVER, false],
   ['misses an unmarked orphan if the scan was skipped for lack of time', 0, true],

@@ -15,7 +15,8 @@ export const MARK_VARIABLE = 'CONCLAVE_RUN'
 
 /** What another process needs to find and kill the command. Plain data. */
 export type CommandTrail = {
-  readonly pid: number
+  /** Null if the command may have been started, but its pid is not known: then its mark finds it. */
+  readonly pid: number | null
   /** Start time in kernel ticks, because pids are reused. Null if unknown. */
   readonly startedAt: string | null
   /** The value of the mark. */
@@ -35,7 +36,11 @@ type Process = {
 }
 
 /** The trail of a command that was just started. It has not been reaped, so its pid cannot have been reused. */
-export function createTrail(pid: number, mark: string, group: string | null): CommandTrail {
+export function createTrail(
+  pid: number,
+  mark: string,
+  group: string | null,
+): CommandTrail & { readonly pid: number } {
   return { pid, startedAt: readProcess(pid)?.startedAt ?? null, mark, group }
 }
 
@@ -75,10 +80,9 @@ export class Descendants {
   /** Kills all descendants that a scan finds. Returns false if there were none. */
   kill(): boolean {
     const hasGroup = this.#killGroup()
-    if (this.#group !== null) {
-      this.#group.kill()
-      return this.#group.isPopulated
-    }
+    this.#group?.kill()
+    const isPopulated = this.#group?.isPopulated ?? false
+    if (this.#hasAllInGroup) return isPopulated
     if (!hasProc()) return hasGroup
     // Stop them all before killing: a stopped process cannot fork, so the loop terminates.
     const stopped = new Set<number>()
@@ -91,18 +95,26 @@ export class Descendants {
       for (const pid of this.#find(stop)) stop(pid)
     }
     for (const pid of stopped) trySignal(pid, 'SIGKILL')
-    return stopped.size > 0
+    return isPopulated || stopped.size > 0
+  }
+
+  /** Whether the control group contains the command and all descendants. A command without pid may not have entered yet. */
+  get #hasAllInGroup(): boolean {
+    return this.#group !== null && this.#trail.pid !== null
   }
 
   #killGroup(): boolean {
-    this.#isGroupGone ||= !this.#isPidUnchanged || !exists(-this.#trail.pid)
-    if (!this.#isGroupGone) trySignal(-this.#trail.pid, 'SIGKILL')
+    const { pid } = this.#trail
+    if (pid === null) return false
+    this.#isGroupGone ||= !this.#isPidUnchanged || !exists(-pid)
+    if (!this.#isGroupGone) trySignal(-pid, 'SIGKILL')
     return !this.#isGroupGone
   }
 
   /** Whether the command's pid has not been reused. A pid stays reserved while its process group or session has members. */
   get #isPidUnchanged(): boolean {
     const { pid, startedAt } = this.#trail
+    if (pid === null) return false
     return startedAt === null || (readProcess(pid)?.startedAt ?? startedAt) === startedAt
   }
 
@@ -123,7 +135,7 @@ export class Descendants {
    * /proc is read, and a process in exec shows no environment for a moment, so one scan is not enough.
    */
   get #emptyScansNeeded(): number {
-    if (this.#group !== null || !hasProc()) return 1
+    if (this.#hasAllInGroup || !hasProc()) return 1
     return this.#hasEscaped || this.#hasUnreadable ? 6 : 2
   }
 

@@ -102,8 +102,8 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
 
   /** The guardian has exited: kills the command, and only then reports the loss, so that the term is not given up first. */
   async #handleExit(): Promise<void> {
-    // The exit can be noticed before the last reports are read. They may say that a command has started.
-    if (this.#command === null && !this.#channel.closed) {
+    // The exit can be noticed before the last reports are read. They may say that a command has started, or its pid.
+    if (!this.#channel.closed) {
       const read = new Promise((resolve) => this.#channel.once('close', resolve))
       await Promise.race([read, setTimeout(READ_TIMEOUT_MS)])
     }
@@ -127,6 +127,7 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
         this.#onReady()
         break
       case 'failed':
+        this.#command = null
         this.#waiting?.reject(new CommandFailedError(report.message))
         this.#waiting = null
         break

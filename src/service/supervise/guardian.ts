@@ -32,7 +32,7 @@ export type GuardianRequest =
 
 export type GuardianReport =
   | { readonly type: 'ready' }
-  /** Lets the node kill the command if the guardian exits. */
+  /** Lets the node kill the command if the guardian exits. Sent before the start, and again when the pid is known. */
   | { readonly type: 'started'; readonly trail: CommandTrail }
   | { readonly type: 'failed'; readonly message: string }
   | {
@@ -108,6 +108,8 @@ class Guardian {
     this.#isTerminated = false
     // Requests for the previous command may have arrived after its exit was reported.
     this.#forgetDeadlines()
+    // The guardian may be killed before it can report the pid.
+    this.#report({ type: 'started', trail: { pid: null, startedAt: null, mark, group: this.#group?.folder ?? null } })
     // A separate process group and a mark in the environment, so that all descendants can be found.
     const child = spawn(program, args, {
       detached: true,
