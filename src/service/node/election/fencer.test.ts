@@ -96,7 +96,7 @@ async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<C
   return joined
 }
 
-function leading(member: ConclaveNode): { readonly terms: Term[] } {
+function leading(member: ConclaveNode, signal?: AbortSignal): { readonly terms: Term[] } {
   const terms: Term[] = []
   member
     .lead(
@@ -105,6 +105,7 @@ function leading(member: ConclaveNode): { readonly terms: Term[] } {
           terms.push(term)
           term.signal.addEventListener('abort', () => resolve())
         }),
+      { signal },
     )
     .catch(() => {})
   return { terms }
@@ -114,7 +115,8 @@ it.each(['thread', 'worker'] as const)(
   'the winner fences the other nodes with its token, confirms, and only then leads, in a %s',
   async (isolation) => {
     const [a, b] = [await node('a', { isolation }), await node('b', { isolation })]
-    const first = leading(a)
+    const stopping = new AbortController()
+    const first = leading(a, stopping.signal)
     await until(() => first.terms.length === 1)
     const token = first.terms[0]?.token ?? Number.NaN
     // On a busy machine a first lease may have expired.
@@ -126,6 +128,8 @@ it.each(['thread', 'worker'] as const)(
     expect(b.status().primary).not.toBe(true)
     const second = leading(b)
     await a.stepDown()
+    // On a busy machine a may win again before b looks.
+    stopping.abort()
     await until(() => second.terms.length === 1)
     expect([device.is.get('a'), device.is.get('b')]).toEqual(['off', 'on'])
     expect(device.orders.at(-1)?.token).toBe(second.terms[0]?.token)
