@@ -30,6 +30,7 @@ describe('conclave playground', () => {
   it.each([
     [['/no/such/file'], '/no/such/file: no such file'],
     [['examples'], 'examples: not a file'],
+    [['--lesson', 'lease', 'examples/first-election.json'], '--lesson and files: use one of them'],
     [['--port', 'http'], '--port http: write a whole number'],
     [['--port', '70000'], '--port 70000: must be at most 65535'],
   ])('refuses %j', async (words, message) => {

@@ -12,6 +12,7 @@ import { fileAt, type OpenedFile, servePlayground } from './playground/server.ts
 import { parseWholeNumber } from './values.ts'
 
 type PlaygroundFlags = {
+  readonly lesson?: string
   readonly port: string
   readonly open: boolean
   readonly json?: true
@@ -29,6 +30,7 @@ export function playgroundCommand(): Command {
       '[files...]',
       'a scenario, a trace, black boxes of one group, or a module with your own protocol',
     )
+    .option('--lesson <name>', 'begin with this lesson: docs/how-to/use-the-playground.md lists them')
     .option('--port <n>', 'port of the page, on loopback; 0 for any free port', String(DEFAULT_PORT))
     .option('--no-open', 'do not open a browser')
     .option('--json', 'print the address as one JSON object')
@@ -37,6 +39,7 @@ export function playgroundCommand(): Command {
       `
 Examples:
   conclave playground
+  conclave playground --lesson paused-leader
   conclave playground examples/first-election.json
   conclave playground run.ndjson --no-open
   conclave playground examples/own-protocol/ballot.mjs examples/own-protocol/one-winner.mjs
@@ -53,11 +56,13 @@ The command serves the page until Ctrl-C. Exit code 0 then, 2 for bad input.`,
 async function run(names: readonly string[], flags: PlaygroundFlags): Promise<number> {
   const port = parseWholeNumber('--port', flags.port, 0)
   if (port > MOST_PORT) throw new UsageError(`--port ${port}: must be at most ${MOST_PORT}`, '--port')
+  if (flags.lesson !== undefined && names.length > 0)
+    throw new UsageError('--lesson and files: use one of them', '--lesson')
   const files = findFiles(names)
   const interruption = new Interruption()
   const server = await servePlayground(files, port)
   try {
-    const address = `${server.url}/${fragmentOf(files)}`
+    const address = `${server.url}/${fragmentOf(files, flags.lesson)}`
     if (flags.json === true) printJson({ url: address })
     else print(address)
     const isOpened = flags.open && (await openPage(address))
@@ -71,8 +76,9 @@ async function run(names: readonly string[], flags: PlaygroundFlags): Promise<nu
   }
 }
 
-/** The page asks for these files by their names. */
-export function fragmentOf(files: readonly OpenedFile[]): string {
+/** The page asks for these files by their names, and for a lesson by its own. */
+export function fragmentOf(files: readonly OpenedFile[], lesson?: string): string {
+  if (lesson !== undefined) return `#lesson=${encodeURIComponent(lesson)}`
   return files.length === 0 ? '' : `#file=${files.map(({ name }) => encodeURIComponent(name)).join('/')}`
 }
 

@@ -42,6 +42,7 @@ describe('the files of conclave playground', () => {
     expect(files.map(({ name }) => name)).toEqual(['x.ndjson', '2-x.ndjson', 'my run.json'])
     expect(fragmentOf(files)).toBe('#file=x.ndjson/2-x.ndjson/my%20run.json')
     expect(fragmentOf([])).toBe('')
+    expect(fragmentOf([], 'early-release')).toBe('#lesson=early-release')
   })
 
   it('that disappear are named', async () => {

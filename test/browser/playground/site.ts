@@ -1,4 +1,4 @@
-/** The built playground on a plain file server, as any site would serve it. */
+/** The built playground, or another folder, on a plain file server, as any site would serve it. */
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,21 +7,22 @@ import type { Page } from 'playwright-core'
 import type { Store } from '../../../web/playground/src/model/types.ts'
 import type { TestBrowser, View } from '../browser.ts'
 
-const ROOT = new URL('../../../dist/playground/', import.meta.url)
+const PLAYGROUND = new URL('../../../dist/playground/', import.meta.url)
 const TYPES: { readonly [extension: string]: string } = {
   '.html': 'text/html',
   '.js': 'text/javascript',
   '.css': 'text/css',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
 }
 
 export type Site = { readonly url: string; close(): Promise<void> }
 
-export async function startSite(): Promise<Site> {
+export async function startSite(root: URL = PLAYGROUND): Promise<Site> {
   const server: Server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     const name = pathname === '/' ? 'index.html' : pathname.slice(1)
-    readFile(new URL(name, ROOT)).then(
+    readFile(new URL(name, root)).then(
       (body) => {
         response.writeHead(200, { 'content-type': TYPES[extname(name)] ?? 'application/octet-stream' })
         response.end(body)
