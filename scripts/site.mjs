@@ -16,7 +16,8 @@ const PLAYGROUND = join(ROOT, 'dist/playground')
 const LESSON = /^conclave playground --lesson (?<name>[\w-]+)$/
 
 const folder = resolve(process.argv[2] ?? join(ROOT, 'dist/site'))
-if (!existsSync(PLAYGROUND)) throw new Error(`${PLAYGROUND} does not exist: run npm run build:playground first`)
+if (!existsSync(PLAYGROUND))
+  throw new Error(`${PLAYGROUND} does not exist: run npm run build:playground first`)
 
 const documents = findDocuments()
 mkdirSync(folder, { recursive: true })

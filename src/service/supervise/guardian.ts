@@ -109,7 +109,10 @@ class Guardian {
     // Requests for the previous command may have arrived after its exit was reported.
     this.#forgetDeadlines()
     // The guardian may be killed before it can report the pid.
-    this.#report({ type: 'started', trail: { pid: null, startedAt: null, mark, group: this.#group?.folder ?? null } })
+    this.#report({
+      type: 'started',
+      trail: { pid: null, startedAt: null, mark, group: this.#group?.folder ?? null },
+    })
     // A separate process group and a mark in the environment, so that all descendants can be found.
     const child = spawn(program, args, {
       detached: true,

@@ -52,6 +52,13 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
     await page.context().close()
   })
 
+  it.each([1366, 1280, 1200, 1100, 768])('fits %d pixels in a lesson', async (width) => {
+    const page = await openPlayground(browser, site, { width, height: 760, hash: '#lesson=no-start' })
+    await page.getByText('Task', { exact: true }).waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+    await page.context().close()
+  })
+
   it.each(['Lessons', 'Search', 'Scenario', 'Your protocol', 'Share', 'Keys'])(
     'has an accessible dialog: %s',
     async (name) => {

@@ -17,6 +17,8 @@ const MOST_ROUTINE = 5000
 const LEAST_LANE = 16
 /** A line shorter than this says nothing about its slope. */
 const STUB_PX = 22
+/** Between names, so that they can be read one by one. */
+const GAP_PX = 26
 
 export function drawFlights(context: Context, scene: BaseScene): void {
   const { scale, flights, showsRoutine } = scene
@@ -50,7 +52,10 @@ function drawLabels(context: Context, scene: BaseScene, events: readonly Flight[
     const y = ends.y1 + (ends.y2 - ends.y1) * LABEL_SHARE
     const { width } = context.measureText(flight.kind)
     if (
-      taken.some((each) => Math.abs(each.y - y) < 13 && x < each.x + each.width + 6 && each.x < x + width + 6)
+      taken.some(
+        (each) =>
+          Math.abs(each.y - y) < 13 && x < each.x + each.width + GAP_PX && each.x < x + width + GAP_PX,
+      )
     )
       continue
     taken.push({ x, y, width })
