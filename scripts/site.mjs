@@ -9,7 +9,7 @@
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative, resolve } from 'node:path'
-import { Marked } from 'marked'
+import { lexer, Parser, Renderer } from 'marked'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const PLAYGROUND = join(ROOT, 'dist/playground')
@@ -48,7 +48,8 @@ function render(file) {
   const text = readFileSync(join(ROOT, file), 'utf8')
   const title = /^# (.*)$/m.exec(text)?.[1] ?? file
   const to = (target) => relative(dirname(pageOf(file)), target)
-  const body = new Marked({ renderer: rendererFor(file, to) }).parse(text)
+  const renderer = Object.assign(new Renderer(), rendererFor(file, to))
+  const body = Parser.parse(lexer(text), { renderer })
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
