@@ -36,6 +36,9 @@ const COMMON = {
   maxWorkers: 5,
 }
 
+/** A machine that stalls for longer than a lease ends a term. The last lines of a run name the tests it repeated. */
+const REPEATED = { retry: 1 }
+
 /** Files share the modules of their worker: loading them for each file takes minutes of CPU time. */
 const SHARED = { ...COMMON, isolate: false }
 
@@ -46,11 +49,12 @@ export default defineConfig({
     coverage: { include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     projects: [
       { test: { ...SHARED, name: 'pure', include: PURE, exclude: ALONE } },
-      { test: { ...COMMON, name: 'alone', include: ALONE } },
+      { test: { ...COMMON, ...REPEATED, name: 'alone', include: ALONE } },
       {
         test: {
           ...SHARED,
           name: 'real',
+          ...REPEATED,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...PURE, ...ALONE, '**/node_modules/**'],
           globalSetup: ['./test/support/servers-setup.ts'],
