@@ -88,8 +88,14 @@ describe('readJoinOptions', () => {
     const group = { protocol: 'local-leader' }
     const file = config('groups.json', { groups: { x: group, y: group } })
     vi.stubEnv('CONCLAVE_GROUP', undefined)
-    expect(() => readJoinOptions({ ...flags, config: file })).toThrow(/--group|group/)
+    expect(() => readJoinOptions({ ...flags, config: file }, () => {})).toThrow(/--group|group/)
     vi.unstubAllEnvs()
+  })
+
+  it('passes the warnings of the configuration on', () => {
+    const warnings: string[] = []
+    readJoinOptions(FLAGS, (text) => warnings.push(text))
+    expect(warnings.map((text) => text.split(':')[0])).toEqual(expect.arrayContaining(['data', 'peers']))
   })
 })
 

@@ -8,7 +8,6 @@ import { type Config, configFrom, flagOf, type GivenValue, variableOf } from '..
 import type { JoinOptions, StoreJoinOptions } from '../service/node/index.ts'
 import { UsageError } from './errors.ts'
 import { loadProtocols } from './load.ts'
-import { printNote } from './output.ts'
 import { collect, parseOptions } from './values.ts'
 
 export type NodeFlags = {
@@ -244,12 +243,15 @@ export function formatArguments(flags: NodeFlags & ServiceFlags): readonly strin
   })
 }
 
-/** Reads the options of a command that runs one node. Prints warnings. */
-export function readJoinOptions(flags: NodeFlags): JoinOptions | StoreJoinOptions {
+/** Reads the options of a command that runs one node. */
+export function readJoinOptions(
+  flags: NodeFlags,
+  warn: (text: string) => void,
+): JoinOptions | StoreJoinOptions {
   const { groups, warnings } = readConfig(flags)
   const [first, second] = groups
   if (first === undefined || second !== undefined)
     throw new UsageError('the configuration file has several groups; choose one with --group', '--group')
-  for (const { field, message } of warnings) printNote(`warning: ${field}: ${message}`)
+  for (const { field, message } of warnings) warn(`${field}: ${message}`)
   return first.join
 }

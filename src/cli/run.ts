@@ -120,7 +120,8 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   }
   checkProgram(command[0] ?? '')
   await loadOwnProtocol(flags)
-  const options = flags.agent === undefined ? readJoinOptions(flags) : null
+  const warn = (text: string): void => printMessage(text, 'warning')
+  const options = flags.agent === undefined ? readJoinOptions(flags, warn) : null
   const ownKillBeforeMs = options === null ? null : resolveKillBefore(leaseTimingOf(options), killBeforeMs)
   const supervisor = Supervisor.connect()
   const guardian = await GuardianProcess.start()

@@ -52,6 +52,19 @@ function answer(body: unknown, status = 200): void {
 const ask = (name: string, ...words: readonly string[]): Promise<Ended> =>
   conclave([name, '--agent', agent, ...words])
 
+it.each(['--ca-file', '--client-cert'])('%s must contain a certificate', async (flag) => {
+  const { code, stderr } = await ask(
+    'leader',
+    flag,
+    tokenFile,
+    ...(flag === '--ca-file' ? [] : ['--client-key', tokenFile]),
+  )
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining(`${flag}: ${tokenFile} contains no certificate in PEM format`),
+  ])
+})
+
 describe('conclave leader', () => {
   it('prints the id, and the response with --json', async () => {
     answer(LEADER)

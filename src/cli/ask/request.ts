@@ -1,4 +1,5 @@
 /** The flags and request options of the commands that send a request to an agent. */
+import { X509Certificate } from 'node:crypto'
 import { Command, Option } from 'commander'
 import type { Fetch } from '../../service/client/index.ts'
 import { readSecret, readTokenFile } from '../../service/config/keys.ts'
@@ -79,6 +80,8 @@ export function readConnection(
     if (file === undefined) return {}
     const { bytes, problem: why } = readSecret(file)
     if (why !== null) throw new UsageError(`${flag}: ${why}`, flag)
+    if (name !== 'key' && !isCertificate(bytes))
+      throw new UsageError(`${flag}: ${file} contains no certificate in PEM format`, flag)
     return { [name]: bytes }
   }
   const tls = {
@@ -87,6 +90,14 @@ export function readConnection(
     ...read('--client-key', 'key', clientKey),
   }
   return { fetch: createFetch(tls, options), token }
+}
+
+function isCertificate(bytes: Buffer): boolean {
+  try {
+    return bytes.includes('-----BEGIN') && new X509Certificate(bytes).raw.length > 0
+  } catch {
+    return false
+  }
 }
 
 export function readAdminOptions(flags: AdminFlags, timeoutMs = TIMEOUT_MS) {

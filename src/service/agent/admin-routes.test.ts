@@ -117,7 +117,7 @@ describe('a claim', () => {
     ])
   })
 
-  it.each(['', 'claim', '{}', '[]', 'null', '{"claim":7}', '{"claim":null,"more":1}'])(
+  it.each(['', 'claim', '{}', '[]', 'null', '{"claim":7}', '{"claim":7,"more":1}'])(
     'with the body %j is refused',
     async (body) => {
       expect(await lab().ask('POST', '/v1/claim', body)).toEqual([
@@ -141,7 +141,7 @@ describe('a claim', () => {
 })
 
 describe('the removal of a node', () => {
-  it.each(['', '{}', '{"id":7}', '{"id":""}', '{"id":"b","now":true}', '["b"]'])(
+  it.each(['', '{}', '{"id":7}', '{"id":""}', '{"id":7,"now":true}', '["b"]'])(
     'is refused with the body %j',
     async (body) => {
       expect(await lab().ask('POST', '/v1/remove', body)).toEqual([
@@ -261,7 +261,7 @@ describe('a hand-over', () => {
     ])
   })
 
-  it.each(['b', '[]', '"b"', '{"to":7}', '{"to":""}', '{"to":"b","now":true}'])(
+  it.each(['b', '[]', '"b"', '{"to":7}', '{"to":""}', '{"to":7,"now":true}'])(
     'is refused with the body %j',
     async (body) => {
       expect(await lab(group).ask('POST', '/v1/step-down', body)).toEqual([
@@ -274,6 +274,17 @@ describe('a hand-over', () => {
       ])
     },
   )
+
+  it.each([
+    ['/v1/step-down', '{"to":"b","now":true}', 'now', 'to'],
+    ['/v1/remove', '{"id":"b","force":1}', 'force', 'id'],
+    ['/v1/claim', '{"claim":null,"for":5}', 'for', 'claim'],
+  ])('%s names an unknown field', async (path, body, unknown, known) => {
+    expect(await lab(group).ask('POST', path, body)).toEqual([
+      400,
+      refusal('InvalidBody', `${unknown}: unknown field; the only field is ${known}`, unknown),
+    ])
+  })
 })
 
 it.each([

@@ -1,5 +1,6 @@
 /** The routes that change something: step down, remove a node, claim the term. All need the admin token. */
 import type { Context, Hono } from 'hono'
+import type { z } from 'zod'
 import type { NodeId } from '../../core/index.ts'
 import type { ClaimResponse } from '../client/index.ts'
 import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
@@ -43,8 +44,8 @@ async function stepDown(c: Context<WithBody>, { node, events }: ServedGroup): Pr
   const text = c.get('body').trim()
   const body = stepDownBodySchema.safeParse(text === '' ? {} : parseBody(text))
   if (!body.success) {
-    const message = 'to: must be the id of a node, as in {"to": "n2"}; without a body any node can follow'
-    return errorResponse(c, 400, 'InvalidBody', message, 'to')
+    const message = 'must be the id of a node, as in {"to": "n2"}; without a body any node can follow'
+    return invalidBody(c, body.error, 'to', message)
   }
   if (role !== 'leader') return notLeader(c, node.id, leader)
   const to = body.data.to ?? null
@@ -103,8 +104,7 @@ function refuseSuccessor(
 
 async function removeNode(c: Context<WithBody>, { node }: ServedGroup): Promise<Response> {
   const body = removeBodySchema.safeParse(parseBody(c.get('body')))
-  if (!body.success)
-    return errorResponse(c, 400, 'InvalidBody', 'id: must be the id of a node, as in {"id": "n3"}', 'id')
+  if (!body.success) return invalidBody(c, body.error, 'id', 'must be the id of a node, as in {"id": "n3"}')
   const { id } = body.data
   const { mode, nodes } = node.status()
   // In store mode only the store knows the nodes, and removing asks it.
@@ -125,9 +125,8 @@ async function removeNode(c: Context<WithBody>, { node }: ServedGroup): Promise<
 function claimTerm(c: Context<WithBody>, { node, claims }: ServedGroup): Response {
   const body = claimBodySchema.safeParse(parseBody(c.get('body')))
   if (!body.success) {
-    const message =
-      'claim: must be null for a new claim, or the id of a claim to renew, as in {"claim": null}'
-    return errorResponse(c, 400, 'InvalidBody', message, 'claim')
+    const message = 'must be null for a new claim, or the id of a claim to renew, as in {"claim": null}'
+    return invalidBody(c, body.error, 'claim', message)
   }
   const { role, leader, leaseMs } = node.status()
   if (role !== 'leader' || leader === null || leaseMs === null) return notLeader(c, node.id, leader)
@@ -147,6 +146,14 @@ function claimTerm(c: Context<WithBody>, { node, claims }: ServedGroup): Respons
     expiresInMs: leaseMs,
     ending: claims.isEnding,
   } satisfies ClaimResponse)
+}
+
+/** Names the problem of a body with one field: another field, or that field. */
+function invalidBody(c: Context, { issues }: z.ZodError, field: string, message: string): Response {
+  const unknown = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : [])).at(0)
+  const isOther = unknown !== undefined && issues.length === 1
+  const [where, why] = isOther ? [unknown, `unknown field; the only field is ${field}`] : [field, message]
+  return errorResponse(c, 400, 'InvalidBody', `${where}: ${why}`, where)
 }
 
 /** Null for text that is not JSON. */
