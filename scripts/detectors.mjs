@@ -137,7 +137,9 @@ function plot() {
 /** Compares the measured rows with those of the page. */
 function checkRows() {
   const shown = readFileSync(PAGE, 'utf8').replaceAll(/ +/g, ' ').split('\n')
-  const missing = rows.map((row) => `| ${formatCells(row).join(' | ')} |`).filter((row) => !shown.includes(row))
+  const missing = rows
+    .map((row) => `| ${formatCells(row).join(' | ')} |`)
+    .filter((row) => !shown.includes(row))
   for (const row of missing)
     console.error(`${PAGE.pathname} is out of date, it has no row ${row}: ${COMMAND}`)
   process.exitCode = missing.length === 0 ? 0 : 1
