@@ -6,11 +6,12 @@
  * Pipes, signals, terminals, standard input and exit codes as a shell sees them need a child process.
  */
 import type { EventEmitter } from 'node:events'
+import type * as CommandLine from '../../dist/cli/main.js'
 
 export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string }
 /** The bundle has no types of its own. */
 const BUNDLE = new URL('../../dist/bundle/cli/main.js', import.meta.url).href
-const { main } = (await import(BUNDLE)) as typeof import('../../dist/cli/main.js')
+const { main } = (await import(BUNDLE)) as typeof CommandLine
 
 type Surroundings = { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv }
 
