@@ -1,6 +1,7 @@
 // Measures the failure detectors in the simulator, all on the same seeds, and writes the table of
 // docs/explanation/detectors.md and the plot docs/pictures/detectors.svg: `npm run docs:detectors`. With --check it
-// writes nothing and fails on a difference.
+// writes nothing and fails on a difference; with --check --only NAME it compares the rows of one detector.
+import { readFileSync } from 'node:fs'
 import { measure, NETWORKS } from './detector-lab.mjs'
 import { publish } from './generated-page.mjs'
 
@@ -9,6 +10,7 @@ const PAGE = new URL('../docs/explanation/detectors.md', import.meta.url)
 const PLOT = new URL('../docs/pictures/detectors.svg', import.meta.url)
 const BEGIN = '<!-- measured: npm run docs:detectors -->'
 const END = '<!-- end -->'
+const COMMAND = 'npm run docs:detectors'
 
 // The cap is out of the way, so that what is seen is the formula.
 const longestSilenceMs = 1000
@@ -22,7 +24,11 @@ const DETECTORS = {
   'reliable, 300 ms': { detector: 'reliable', minDelayMs: 1, maxDelayMs: 300 },
 }
 
-const rows = Object.entries(DETECTORS).flatMap(([name, options]) =>
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : null
+const chosen = Object.entries(DETECTORS).filter(([name]) => only === null || name === only)
+if (chosen.length === 0) throw new Error(`--only ${only}: use one of ${Object.keys(DETECTORS).join('; ')}`)
+
+const rows = chosen.flatMap(([name, options]) =>
   Object.keys(NETWORKS).map((network) => ({
     name,
     network,
@@ -32,6 +38,20 @@ const rows = Object.entries(DETECTORS).flatMap(([name, options]) =>
 
 function whole(value) {
   return value === null ? '-' : Math.round(value).toLocaleString('en-US')
+}
+
+function formatCells({ name, network, qos }) {
+  return [
+    name,
+    network,
+    whole(qos.detection.meanMs),
+    whole(qos.detection.p99Ms),
+    whole(qos.detection.maxMs),
+    whole(qos.mistakesPerHour),
+    whole(qos.mistakeRecurrence.meanMs),
+    whole(qos.mistakeDuration.meanMs),
+    qos.queryAccuracy.toFixed(4),
+  ]
 }
 
 function table() {
@@ -46,17 +66,7 @@ function table() {
     'T_M mean',
     'P_A',
   ]
-  const body = rows.map(({ name, network, qos }) => [
-    name,
-    network,
-    whole(qos.detection.meanMs),
-    whole(qos.detection.p99Ms),
-    whole(qos.detection.maxMs),
-    whole(qos.mistakesPerHour),
-    whole(qos.mistakeRecurrence.meanMs),
-    whole(qos.mistakeDuration.meanMs),
-    qos.queryAccuracy.toFixed(4),
-  ])
+  const body = rows.map(formatCells)
   const widths = head.map((title, at) => Math.max(title.length, ...body.map((row) => row[at].length)))
   const line = (cells) =>
     `| ${cells.map((cell, at) => (at < 2 ? cell.padEnd(widths[at]) : cell.padStart(widths[at]))).join(' | ')} |`
@@ -124,12 +134,25 @@ function plot() {
   ].join('\n')
 }
 
-publish({
-  page: PAGE,
-  begin: BEGIN,
-  end: END,
-  content: table(),
-  picture: PLOT,
-  drawn: plot(),
-  command: 'npm run docs:detectors',
-})
+/** Compares the measured rows with those of the page. */
+function checkRows() {
+  const shown = readFileSync(PAGE, 'utf8').replaceAll(/ +/g, ' ').split('\n')
+  const missing = rows
+    .map((row) => `| ${formatCells(row).join(' | ')} |`)
+    .filter((row) => !shown.includes(row))
+  for (const row of missing)
+    console.error(`${PAGE.pathname} is out of date, it has no row ${row}: ${COMMAND}`)
+  process.exitCode = missing.length === 0 ? 0 : 1
+}
+
+if (only === null) {
+  publish({
+    page: PAGE,
+    begin: BEGIN,
+    end: END,
+    content: table(),
+    picture: PLOT,
+    drawn: plot(),
+    command: COMMAND,
+  })
+} else checkRows()

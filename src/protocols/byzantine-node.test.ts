@@ -10,7 +10,8 @@ import { FAULT_KINDS, type PlainObject, present } from '../core/index.ts'
 import { runScenario, scenarioDrawer } from '../workbench/sim/index.ts'
 import { type GroupSpec, protocolNamed } from './index.ts'
 
-const RUNS = Number(process.env['BYZANTINE_RUNS'] ?? 20_000)
+/** The total number of runs of all cases; npm run soak sets it to a million. */
+const RUNS = Number(process.env['BYZANTINE_RUNS'] ?? 4000)
 const FIRST = Number(process.env['BYZANTINE_SEED'] ?? 1)
 
 const GROUPS: readonly (readonly [string, number, { readonly [group: string]: GroupSpec }])[] = [

@@ -1,14 +1,18 @@
 /**
  * Runs `conclave` in this process, for tests of a command's output: a child process costs a third of a
- * second. It is the built command line, loaded by Node.js itself (see vitest.config.ts), so that its worker
- * threads find their files.
+ * second. It is the bundled command line, as users run it, loaded by Node.js itself (see vitest.config.ts), so that
+ * its worker threads find their files, and load few of them.
  *
  * Pipes, signals, terminals, standard input and exit codes as a shell sees them need a child process.
  */
 import type { EventEmitter } from 'node:events'
-import { main } from '../../dist/cli/main.js'
+import type * as CommandLine from '../../dist/cli/main.js'
 
 export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string }
+/** The bundle has no types of its own. */
+const BUNDLE = new URL('../../dist/bundle/cli/main.js', import.meta.url).href
+const { main } = (await import(BUNDLE)) as typeof CommandLine
+
 type Surroundings = { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv }
 
 let last: Promise<unknown> = Promise.resolve()

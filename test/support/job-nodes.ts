@@ -170,7 +170,7 @@ export class JobNodes {
 
 /** As `until`, for groups of processes, which take longer on a busy machine. */
 export function until(isSo: () => boolean): Promise<unknown> {
-  return vi.waitUntil(isSo, { timeout: 80_000, interval: 5 })
+  return vi.waitUntil(isSo, { timeout: 80_000, interval: 20 })
 }
 
 /** What `cluster.logs` printed: every number from 1 to `last`, once. */

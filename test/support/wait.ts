@@ -1,9 +1,9 @@
 /** Waiting for real processes: for a condition, never for a duration. */
 import { vi } from 'vitest'
 
-/** Yields to the event loop until the condition holds. */
+/** Yields to the event loop until the condition holds. More checks per second would cost more than they save. */
 export function until(isSo: () => boolean): Promise<unknown> {
-  return vi.waitUntil(isSo, { timeout: 25_000, interval: 2 })
+  return vi.waitUntil(isSo, { timeout: 25_000, interval: 10 })
 }
 
 /** A promise that the test settles itself. */

@@ -34,7 +34,7 @@ describe('a leader that hands over to a chosen node', () => {
   })
 
   it('is followed by that node at any delays, and by no other in between', () => {
-    for (let seed = 1; seed <= sized(20, 200); seed++) {
+    for (let seed = 1; seed <= sized(8, 200); seed++) {
       const to = 2 + (seed % 4)
       const report = handOver(to, { network: { delayMs: [0.02, 5] }, seed })
       expect(leadersIn(report)).toEqual([1, to])
@@ -105,7 +105,7 @@ it('every promise is kept in a campaign with faults in which leaders hand over t
   const choosing: Definition = { ...plain, swarm: { ...plain.swarm, commands } }
   const draw = scenarioDrawer(choosing, { nodes: [3, 5], options: { mode: 'majority' }, faults: FAULT_KINDS })
   let handOvers = 0
-  for (let seed = 1; seed <= sized(40, 2000); seed++) {
+  for (let seed = 1; seed <= sized(15, 2000); seed++) {
     const { violations, goals } = runSeed(choosing, draw, seed)
     expect([seed, violations]).toEqual([seed, []])
     handOvers += goals.find(({ name }) => name === 'handed-over')?.count ?? 0

@@ -76,7 +76,7 @@ describe('voters that forget their locks in a crash', () => {
 })
 
 describe('a promise for a failed request', () => {
-  const starts = sized(30, 100)
+  const starts = sized(10, 100)
 
   it(`is revoked, so that all voters support the leader after any start: ${starts} starts`, () => {
     for (let seed = 1; seed <= starts; seed++) {
@@ -131,7 +131,7 @@ describe('the smallest groups', () => {
   it('keep all their promises, although one of two is no majority', () => {
     const found = [1, 2].flatMap((nodes) =>
       violated(
-        { mode: 'majority', nodes: [nodes, nodes], faults: FAULT_KINDS, seeds: [1, sized(40, 200)] },
+        { mode: 'majority', nodes: [nodes, nodes], faults: FAULT_KINDS, seeds: [1, sized(15, 200)] },
         'none',
       ),
     )
@@ -146,7 +146,7 @@ describe('the smallest groups', () => {
 })
 
 describe('a majority of nodes that hear each other', () => {
-  const graphs = sized(40, 150)
+  const graphs = sized(15, 150)
 
   it(`has a leader, even if other nodes hear some of its voters: ${graphs} random graphs`, () => {
     for (let seed = 5001; seed <= 5000 + graphs; seed++) {
@@ -175,10 +175,12 @@ describe('searched with time as an order of events', () => {
 
   it.each<readonly [string, Budget, number]>([
     ['two ticks', { ...budget, crashes: 0 }, 187_588],
-    ['a restart and a tick', { ...budget, ticks: 1 }, 532_912],
     ...sized<readonly (readonly [string, Budget, number])[]>(
       [],
-      [['a restart and two ticks', budget, 1_801_694]],
+      [
+        ['a restart and a tick', { ...budget, ticks: 1 }, 532_912],
+        ['a restart and two ticks', budget, 1_801_694],
+      ],
     ),
   ])('has no two leaders in all interleavings of %s', (_what, bounds, states) => {
     const report = exploring('local-leader', 3, { ...fifo, budget: bounds })
@@ -187,15 +189,21 @@ describe('searched with time as an order of events', () => {
     expect(report.states).toBe(states)
   })
 
+  it('has no two leaders in the first ten steps with a restart and two ticks: a defect shows in eight', () => {
+    const report = exploring('local-leader', 3, { ...fifo, budget, depth: 10 })
+    expect(report.counterexample).toBeNull()
+    expect(report.depth).toBe(10)
+  })
+
   it('has no two leaders, and tokens that grow, where a leader raises its epoch (from depth 8 on)', () => {
     const report = exploring('local-leader', 3, {
       ...fifo,
       budget: { ...budget, crashes: 0, recoveries: 0 },
-      depth: 11,
+      depth: sized(9, 11),
       options: { requests: 2 },
     })
     expect(report.counterexample).toBeNull()
-    expect(report.depth).toBe(11)
+    expect(report.depth).toBe(sized(9, 11))
   })
 
   it('lets exactly a lock and a lease pass in two ticks', () => {

@@ -200,7 +200,7 @@ describe('two leaders in quorum, searched from worlds of five nodes in the middl
 })
 
 /** The total number of schedules of all cases; npm run soak sets it to a million. */
-const SCHEDULES = Number(process.env['OMEGA_SCHEDULES'] ?? 2500)
+const SCHEDULES = Number(process.env['OMEGA_SCHEDULES'] ?? 1000)
 const PATIENCE_MS = isSoak ? 0 : 600_000
 
 describe('random schedules with crashes: after all faults are healed there is one view', () => {

@@ -18,7 +18,7 @@ function run(
     seed: 3,
     network: { delayMs: [0.1, 2] },
     events,
-    untilMs: 9000,
+    untilMs: 6500,
     ...file,
     options: { jobs: 1, length: 2000, ...options },
   })
@@ -64,7 +64,7 @@ describe.each(BOTH)('a job, links: %s', (links) => {
       4,
       [
         { atMs: 3000, crash: 4 },
-        { atMs: 6000, recover: 4 },
+        { atMs: 4500, recover: 4 },
       ],
       { links },
     )

@@ -11,8 +11,8 @@ function loads(crashes: readonly number[], slots: number): readonly (readonly [n
     nodes: ids(5),
     seed: 3,
     network: { delayMs: [0.1, 2] },
-    events: crashes.map((crash) => ({ atMs: 5000, crash })),
-    untilMs: 12_000,
+    events: crashes.map((crash) => ({ atMs: 2000, crash })),
+    untilMs: 5000,
     options: { links: 'reported', jobs: 5, length: 100_000, slots },
   })
   const jobs = report.nodes['3']?.['jobs'] as unknown as readonly Shown[]

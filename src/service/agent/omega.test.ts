@@ -17,6 +17,9 @@ const PATIENT = ['pingMs=300', 'alphaMs=2500', `timeoutMs=${TIMEOUT_MS}`].flatMa
   option,
 ])
 
+/** Each question goes to all agents. */
+const PATIENCE = { timeout: 25_000, interval: 100 }
+
 const folder = mkdtempSync(join(tmpdir(), 'conclave-omega-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -61,25 +64,15 @@ async function start(): Promise<Group> {
     status,
     async together(leader, members) {
       let seen: readonly (StatusResponse | null)[] = []
-      let isAsking = false
-      await until(() => {
-        if (!isAsking) {
-          isAsking = true
-          void Promise.all(members.map(status)).then((answers) => {
-            seen = answers
-            isAsking = false
-          })
-        }
-        return (
-          seen.length === members.length &&
-          seen.every(
-            (each) =>
-              each?.leader?.id === (leader ?? seen[0]?.leader?.id ?? '') &&
-              each.inQuorum === true &&
-              JSON.stringify(each.view?.members) === JSON.stringify(members),
-          )
+      await vi.waitUntil(async () => {
+        seen = await Promise.all(members.map(status))
+        return seen.every(
+          (each) =>
+            each?.leader?.id === (leader ?? seen[0]?.leader?.id ?? '') &&
+            each.inQuorum === true &&
+            JSON.stringify(each.view?.members) === JSON.stringify(members),
         )
-      })
+      }, PATIENCE)
       return seen[0] as StatusResponse
     },
   }
@@ -125,7 +118,7 @@ it('survives the example of the introduction: kill, partition, heal; views and t
         inQuorum: false,
         self: { role: 'dead' },
       }),
-    { timeout: 25_000, interval: 100 },
+    PATIENCE,
   )
 
   // Both return with new incarnations, and 2 stays the leader.
@@ -142,7 +135,7 @@ it('survives the example of the introduction: kill, partition, heal; views and t
       expect((await group.status(two))?.banner).toMatch(
         /^healthy: n\d leads up with token \d+; all 5 nodes are in view \d+\.n\d; the group can survive 2 failures$/,
       ),
-    { timeout: 25_000, interval: 100 },
+    PATIENCE,
   )
 
   const views = events.flatMap(({ event, view }) => (event === 'view' && view !== undefined ? [view] : []))

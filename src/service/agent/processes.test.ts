@@ -87,7 +87,7 @@ function agreement(among: readonly Agent[], after = 0): Promise<Led> {
       const isSame = answers.every((each) => each.leader?.id === leader?.id && each.leader?.token === token)
       return leader !== undefined && isSame && token > after && { leader, token }
     },
-    { timeout: 60_000, interval: 20 },
+    { timeout: 60_000, interval: 50 },
   )
 }
 

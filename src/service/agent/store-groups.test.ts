@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type AgentProcess, CONCLAVE, conclave, Workplace } from '../../../test/support/agents.ts'
 import { describeWith } from '../../../test/support/servers.ts'
 import { until } from '../../../test/support/wait.ts'
@@ -34,11 +34,13 @@ it('elects, follows, steps down and removes a node through a shared folder', asy
   const first = await a.logged('elected')
   const b = agent('b')
   const url = await b.url()
-  let token: number | null = null
-  await until(() => {
-    void getLeader({ agent: url }).then(({ leader }) => (token = leader?.id === 'a' ? leader.token : null))
-    return token === first.token
-  })
+  await vi.waitUntil(
+    async () => {
+      const { leader } = await getLeader({ agent: url })
+      return leader?.id === 'a' && leader.token === first.token
+    },
+    { timeout: 25_000, interval: 50 },
+  )
   const status = await getStatus({ agent: url })
   expect(status).toMatchObject({ mode: 'store', level: 'healthy', voters: ['a', 'b'] })
   expect(status.banner).toBe(`healthy: a leads g with token ${first.token}; 2 nodes have a register`)

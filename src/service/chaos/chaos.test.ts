@@ -22,7 +22,10 @@ const SLACK = slackOf(150)
 const FLOODED = slackOf(800)
 
 async function chaos(...args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(CONCLAVE, ['chaos', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(CONCLAVE, ['chaos', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, WITNESS_SECONDS: '0.05' },
+  })
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
   return { code: await ended, out, err }

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { describeWith, ownServer, type ServerName } from '../../../test/support/servers.ts'
 import { SHORT_RESTART, storeSettings, tryFaults, tryStore } from './index.ts'
 
@@ -19,6 +19,10 @@ const SLACK = {
   killBeforeMs: 120,
   onProgress: () => {},
 }
+
+beforeAll(() => {
+  vi.stubEnv('WITNESS_SECONDS', '0.05')
+})
 
 it('never shows two leaders on a folder when the leader is killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-stores-'))

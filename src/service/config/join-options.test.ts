@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { isAbortSignal } from './abort-signal.ts'
 import { type JoinOptions, maxStallOf, modeOf, networkSettings, workSettings } from './join-options.ts'
-import { checkWorkOptions, isAbortSignal } from './join-schema.ts'
+import { checkWorkOptions } from './join-schema.ts'
 import { storeConfigOf, storeSettings } from './store-join-options.ts'
 
 const KEY = new Uint8Array(32).fill(7)

@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import { z } from 'zod'
 import { explain } from '../../core/index.ts'
+import { isAbortSignal } from './abort-signal.ts'
 import {
   isInStore,
   NEEDS_NETWORK,
@@ -24,17 +25,6 @@ const MAX_MS = 3_600_000
 const MIN_STALL_MS = 50
 
 const durationMs = (least: number) => z.number().min(least).max(MAX_MS).optional()
-
-/** A signal of another realm or of a polyfill is not an instance of this realm's class. */
-export function isAbortSignal(value: unknown): value is AbortSignal {
-  if (value === null || typeof value !== 'object') return false
-  const { aborted, addEventListener, removeEventListener } = value as { readonly [field: string]: unknown }
-  return (
-    typeof aborted === 'boolean' &&
-    typeof addEventListener === 'function' &&
-    typeof removeEventListener === 'function'
-  )
-}
 
 const isKey = (value: unknown): boolean => value instanceof Uint8Array
 const key = z.custom<Uint8Array | readonly Uint8Array[]>(

@@ -81,7 +81,7 @@ describe('a fault manager', () => {
   it.each(cases.filter(([step]) => STEPS.includes(step)))(
     'that is killed in step %d, %s, loses nothing',
     async (step) => {
-      const { demo, end } = await openDemo({ nodes: 5, tiles: 16, pauseMs: 250 })
+      const { demo, end } = await openDemo({ nodes: 5, tiles: 10, pauseMs: 400 })
       try {
         const running = demo.run(AbortSignal.timeout(TIMEOUT_MS))
         await Promise.race([demo.until(() => isBusy(demo)), running])

@@ -6,8 +6,8 @@ import { readLines } from '../supervise/lines.ts'
 import type { FromNode, NodeStart, NodeView, ToNode } from './messages.ts'
 import type { TileInput } from './tile-job.ts'
 
-/** The sources are not run as they are: their tests use the compiled process. */
-const SCRIPT = fileURLToPath(new URL('../../../dist/service/demo/node-process.js', import.meta.url))
+/** The sources are not run as they are: their tests use the bundled process. */
+const SCRIPT = fileURLToPath(new URL('../../../dist/bundle/service/demo/node-process.js', import.meta.url))
 
 export type NodeEvents = {
   /** Called for each process that is started. */

@@ -3,6 +3,7 @@
  * So a reader of a run can act at any instant of it.
  */
 import { describe, expect, it } from 'vitest'
+import { sized } from '../../../test/support/sizes.ts'
 import { FAULT_KINDS, microsOf } from '../../core/index.ts'
 import { protocols } from '../../protocols/index.ts'
 import { Random } from '../scenario/random.ts'
@@ -51,7 +52,7 @@ describe.each(protocols.map((definition) => [definition.name, definition] as con
     it('is the same up to the instant of one more event of any kind', () => {
       const settings = { nodes: [3, 4] as const, options: {}, faults: FAULT_KINDS }
       const draw = scenarioDrawer(definition, settings)
-      for (let seed = 1; seed <= 3; seed++) {
+      for (let seed = 1; seed <= sized(1, 3); seed++) {
         const scenario = { ...draw(seed), untilMs: Math.min(draw(seed).untilMs, 3000) }
         const events = scenario.events.filter(({ atMs }) => atMs <= scenario.untilMs)
         const random = new Random(seed)
@@ -81,7 +82,7 @@ describe.each(protocols.map((definition) => [definition.name, definition] as con
   (_name, definition) => {
     it('keeps its contract at every step', () => {
       const draw = scenarioDrawer(definition, { nodes: [3, 4], options: {}, faults: [] })
-      for (let seed = 1; seed <= 2; seed++) {
+      for (let seed = 1; seed <= sized(1, 2); seed++) {
         const scenario = { ...draw(seed), untilMs: 1500 }
         const random = new Random(seed)
         const events = Array.from({ length: 40 }, (_, index): ScenarioEvent => {

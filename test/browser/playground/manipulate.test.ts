@@ -9,7 +9,7 @@ const SCENARIO = {
   protocol: 'local-leader',
   nodes: [1, 2, 3, 4, 5],
   network: { delayMs: 4 },
-  untilMs: 3000,
+  untilMs: 2000,
 }
 
 /** A busy machine needs time for a run. */
@@ -25,17 +25,17 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
   beforeAll(async () => {
     browser = await TestBrowser.launch(program)
     site = await startSite()
-  })
+    page = await openPlayground(browser, site)
+  }, HOOK_MS)
   afterAll(async () => {
     await browser.close()
     await site.close()
   })
   beforeEach(async () => {
-    page = await openPlayground(browser, site)
+    await page.keyboard.press('Escape')
     await openScenario(page, SCENARIO, 1000)
   }, HOOK_MS)
-  afterEach(async () => {
-    await page.context().close()
+  afterEach(() => {
     const problems = browser.problems.splice(0)
     if (problems.length > 0) throw new Error(problems.join('\n'))
   })

@@ -25,17 +25,16 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
     if (problems.length > 0) throw new Error(problems.join('\n'))
   })
 
-  const violations = async (page: Page): Promise<readonly string[]> => {
-    const { violations: found } = await new AxeBuilder({ page }).analyze()
+  /** In a part of the page, or in all of it. */
+  const violations = async (page: Page, part = 'html'): Promise<readonly string[]> => {
+    const { violations: found } = await new AxeBuilder({ page }).include(part).analyze()
     return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
   }
 
   it.each([
-    ['light', 1440, 790],
-    ['dark', 1440, 790],
-    ['light', 390, 844],
-    ['dark', 390, 844],
-  ] as const)('is accessible and fits, %s, %d × %d pixels', async (theme, width, height) => {
+    ['light', 'dark', 1440, 790],
+    ['dark', 'light', 390, 844],
+  ] as const)('is accessible and fits, %s and %s, %d × %d pixels', async (theme, other, width, height) => {
     const page = await openPlayground(browser, site, { theme, width, height })
     await page.locator('.node-state .fields').first().waitFor()
     const { scrollWidth, scrollHeight } = await page.evaluate(() => {
@@ -46,29 +45,42 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
     // On a laptop everything is visible without scrolling.
     if (width > 1000) expect(scrollHeight).toBe(height)
     expect(await violations(page)).toEqual([])
+    await page.emulateMedia({ colorScheme: other })
+    expect(await violations(page)).toEqual([])
     await page.getByRole('button', { name: 'Show the pictures as tables' }).click()
     expect(await page.locator('.tables').innerText()).toContain('Nodes at 560.000 ms')
-    expect(await violations(page)).toEqual([])
+    expect(await violations(page, '.tables')).toEqual([])
+    await page.emulateMedia({ colorScheme: theme })
+    expect(await violations(page, '.tables')).toEqual([])
     await page.context().close()
   })
 
-  it.each([1366, 1280, 1200, 1100, 768])('fits %d pixels in a lesson', async (width) => {
-    const page = await openPlayground(browser, site, { width, height: 760, hash: '#lesson=no-start' })
+  it('fits a lesson into every width of a laptop or a tablet', async () => {
+    const page = await openPlayground(browser, site, { width: 1366, height: 760, hash: '#lesson=no-start' })
     await page.getByText('Task', { exact: true }).waitFor()
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+    for (const width of [1366, 1280, 1200, 1100, 768]) {
+      // oxlint-disable-next-line no-await-in-loop -- one width after the other
+      await page.setViewportSize({ width, height: 760 })
+      const scrollWidth = () => page.evaluate(() => document.documentElement.scrollWidth)
+      // oxlint-disable-next-line no-await-in-loop -- one width after the other
+      await expect.poll(scrollWidth, POLL).toBe(width)
+    }
     await page.context().close()
   })
+
+  /** One page for all dialogs. */
+  let withDialogs: Page | null = null
 
   it.each(['Lessons', 'Search', 'Scenario', 'Your protocol', 'Share', 'Keys'])(
     'has an accessible dialog: %s',
     async (name) => {
-      const page = await openPlayground(browser, site)
+      withDialogs ??= await openPlayground(browser, site)
+      const page = withDialogs
       await page.getByRole('banner').getByRole('button', { name, exact: true }).click()
       await page.getByRole('dialog').waitFor()
-      expect(await violations(page)).toEqual([])
+      expect(await violations(page, 'dialog[open]')).toEqual([])
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'hidden' })
-      await page.context().close()
     },
   )
 

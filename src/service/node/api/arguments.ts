@@ -1,7 +1,7 @@
 /** Checks the arguments of a node's methods before anything happens. */
 import { inspect } from 'node:util'
 import type { NodeId } from '../../../core/index.ts'
-import { isAbortSignal } from '../../config/join-schema.ts'
+import { isAbortSignal } from '../../config/abort-signal.ts'
 import { InvalidArgumentError } from './errors.ts'
 
 export type SignalOption = { readonly signal?: AbortSignal | undefined }

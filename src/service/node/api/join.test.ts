@@ -111,7 +111,7 @@ describe('the thread of an election', () => {
   })
 
   it('runs only the script of the package', () => {
-    expect(threadScript().href).toMatch(/\/dist\/service\/node\/election\/worker\.js$/)
+    expect(threadScript().href).toMatch(/\/dist\/bundle\/service\/node\/election\/worker\.js$/)
     const own = new URL('../election/worker-script.ts', import.meta.url).href
     expect(threadScript(own).href).toBe(threadScript().href)
     writeFileSync(pathJoin(folder, 'package.json'), '{"name":"mine"}')

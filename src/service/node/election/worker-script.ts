@@ -18,8 +18,8 @@ export function threadScript(own: string | undefined = import.meta.url): URL {
   const place = PLACES.find((each) => own?.endsWith(`/${each}`))
   if (own === undefined || place === undefined || !isPackage(new URL('../../../../package.json', own)))
     throw new InvalidOptionsError('isolation', BUNDLED)
-  // The sources are not run as they are: their tests use the compiled thread.
-  return new URL('../../../../dist/service/node/election/worker.js', import.meta.url)
+  // The sources are not run as they are: their tests use the bundled thread.
+  return new URL('../../../../dist/bundle/service/node/election/worker.js', import.meta.url)
 }
 
 function isPackage(file: URL): boolean {

@@ -1,9 +1,10 @@
 /** The options of `openCluster`: those of `join` that apply, and its own. */
 import { z } from 'zod'
 import { explain } from '../../../core/index.ts'
+import { isAbortSignal } from '../../config/abort-signal.ts'
 import type { NetworkElectionSettings } from '../../config/election-settings.ts'
 import { type JoinOptions, networkSettings } from '../../config/join-options.ts'
-import { checkJoinOptions, isAbortSignal } from '../../config/join-schema.ts'
+import { checkJoinOptions } from '../../config/join-schema.ts'
 import { type FieldProblem, fieldProblems, rejectOptions } from '../../config/problems.ts'
 import type { Sink } from '../sink/index.ts'
 import type { ColumnStore } from '../store/index.ts'

@@ -1,6 +1,6 @@
 /** What a job can do: the argument of its function. */
 import { inspect } from 'node:util'
-import { isAbortSignal } from '../../config/join-schema.ts'
+import { isAbortSignal } from '../../config/abort-signal.ts'
 import { InvalidJobValueError } from './errors.ts'
 
 export type CheckpointOptions = { readonly signal?: AbortSignal | undefined }

@@ -1,5 +1,5 @@
 /** The errors of jobs. Each has a stable `code`. */
-import { InvalidFieldError } from '../../runtime/index.ts'
+import { InvalidFieldError } from '../../runtime/errors.ts'
 
 /** A state, an output, an input or a result contains what cannot be stored. `field` says where. */
 export class InvalidJobValueError extends InvalidFieldError {

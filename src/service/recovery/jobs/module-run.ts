@@ -19,8 +19,8 @@ import {
 import type { EncodedContext } from './run.ts'
 import { encodeValue } from './value.ts'
 
-/** The sources are not run as they are: their tests use the compiled thread. */
-const SCRIPT = new URL('../../../../dist/service/recovery/jobs/module-worker.js', import.meta.url)
+/** The sources are not run as they are: their tests use the bundled thread. */
+const SCRIPT = new URL('../../../../dist/bundle/service/recovery/jobs/module-worker.js', import.meta.url)
 const PING_MS = 1000
 
 export type ModuleLimits = {

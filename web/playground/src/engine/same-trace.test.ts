@@ -13,7 +13,7 @@ import type { ScenarioFile } from './messages.ts'
 import { fileOf } from './scenario-file.ts'
 import { createSession } from './session.ts'
 
-const SEEDS = [1, 2, 3, 4, 5]
+const SEEDS = [1, 2, 3]
 
 /** As src/cli/sim/scenario-file.ts writes it. */
 function traceOfCommandLine(file: ScenarioFile): string {
