@@ -3,7 +3,7 @@ import type { PlainObject } from '../../core/index.ts'
 import type { Asked, Chosen, PeerHosting } from '../hosting.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
 import { timingOf } from './constants.ts'
-import { localLeaderGroup, localLeaderHandOver, timingFor } from './group.ts'
+import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
 import { insightOf } from './insight.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { localLeaderPlanning } from './planning.ts'
@@ -22,6 +22,7 @@ const OWN_FIELDS: { readonly [option: string]: string } = {
   requests: 'is for searches only; remove it',
   link: 'is for the workbench only; remove it, because real nodes use fail-aware datagrams',
   hostedGroup: 'is written by recordings only; remove it',
+  levels: 'is for tests only; remove it',
 }
 
 function optionsFor(asked: Asked): Chosen {
@@ -76,7 +77,7 @@ export const localLeaderHosting: PeerHosting = {
   listsRoles: true,
   group: (identity, options) => localLeaderGroup(identity, own(options)),
   insight: ({ nodes }, options, state, now) =>
-    insightOf(state, nodes, timingFor(own(options), nodes.length), now),
+    insightOf(state, nodes, timingInState(own(options), nodes.length, state), now),
   handOverProblem: (identity, options, state, to, now) =>
     localLeaderHandOver(identity, own(options), state as LocalLeaderState, to, now),
   modeOf: (options) => own(options).mode,

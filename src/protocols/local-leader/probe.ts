@@ -6,7 +6,9 @@ import type { Beacon, Election, Request } from './messages.ts'
 import { type Candidacy, changed, type LocalLeaderState, withEligibility } from './state.ts'
 import { isVoter } from './voters.ts'
 
-export function createProbes({ self, timing }: Context, { broadcast }: Beacons) {
+export type Probes = ReturnType<typeof createProbes>
+
+export function createProbes({ self, timingIn }: Context, { broadcast }: Beacons) {
   /**
    * Whether a leader may suffer if this node announces its candidacy. Voters refuse a leader in favour of a candidate of
    * better rank, and the candidate need not hear that leader. So a node that has failed before makes sure in any case.
@@ -37,6 +39,7 @@ export function createProbes({ self, timing }: Context, { broadcast }: Beacons) 
     const candidacy: Candidacy = {
       request,
       at: now,
+      lock: 0,
       epoch: 0,
       renew: false,
       config,
@@ -67,7 +70,7 @@ export function createProbes({ self, timing }: Context, { broadcast }: Beacons) 
       state: next,
       effects: [
         ...broadcast(next, now, election, (to) => isVoter(config, to)),
-        setTimer(TIMER.release, now + timing.collection),
+        setTimer(TIMER.release, now + timingIn(state).collection),
       ],
     }
   }

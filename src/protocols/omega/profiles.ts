@@ -11,7 +11,7 @@
  */
 import type { HistoryOptions } from '../../links/index.ts'
 import type { Problem } from '../hosting.ts'
-import { PROFILES } from '../local-leader/options.ts'
+import { PROFILES } from '../local-leader/profiles.ts'
 
 type Times = Pick<HistoryOptions, 'pingMs' | 'timeoutMs' | 'alphaMs' | 'retransmitMs'>
 type ProfileName = keyof typeof PROFILES

@@ -1,0 +1,139 @@
+/** The level of a node: how it judges messages by it, from whom it takes it over, and when it changes it. */
+import { type Micros, NOTHING, type NodeId, output } from '../../core/index.ts'
+import type { Receipt } from '../../links/index.ts'
+import type { Context, LocalLeaderEffect, LocalLeaderStep } from './context.ts'
+import { grantedLevel, higherNeed, lossNeed, type Need, quorumNeed, type VoterEvidence } from './evidence.ts'
+import { HIGHEST_LEVEL, levelFor, lockAt, withinBounds } from './levels.ts'
+import { createMeasuring } from './measuring.ts'
+import { type LocalLeaderMessage, NO_LOSS } from './messages.ts'
+import type { Pace } from './pace.ts'
+import { initialHold, nextLevel } from './policy.ts'
+import { levelOf, UNKNOWN } from './samples.ts'
+import { changed, type LocalLeaderState } from './state.ts'
+import { holdsMajorities, votersOf } from './voters.ts'
+
+/** A candidate that too few voters answer this often in a row asks for more time. */
+const UNANSWERED = 2
+/** By this many levels: about half as much time again. */
+const LEVELS_PER_FAILURE = 2
+
+export type Pacing = ReturnType<typeof createPacing>
+
+export function createPacing(context: Context) {
+  const { self, placeOf, isGroupNode, timingIn, isLeading, settings } = context
+  const { adaptive } = settings
+  const measuring = createMeasuring(context)
+  const { isMeasuring, measureRound, slownessOf } = measuring
+
+  /** A message is fast by the level in force. The layer below knows only how long it took at most. */
+  function receiptIn(state: LocalLeaderState, receipt: Receipt): Receipt {
+    const { bound, overtaken } = receipt
+    if (adaptive === null || bound === null) return receipt
+    return { fast: bound <= timingIn(state).fast, bound, overtaken }
+  }
+
+  /** A follower takes over the level of its leader, or a higher one, at which it hears the leader in time. */
+  function takeOverLevel(
+    state: LocalLeaderState,
+    from: NodeId,
+    body: LocalLeaderMessage,
+    now: Micros,
+  ): LocalLeaderState {
+    const { pace } = state
+    if (!isMeasuring || pace === null) return state
+    if (body.kind !== 'Election' || !body.renew || body.lock === undefined || from === self) return state
+    if (isLeading(state, now) || state.known.following?.leader !== from) return state
+    const level = withinBounds(pace.bounds, Math.max(levelFor(body.lock), slownessOf(state, from)))
+    if (level === pace.level && pace.unanswered === 0) return state
+    return changed(state, { pace: { ...pace, level, unanswered: 0 } })
+  }
+
+  /** What is known of the voters. A voter that has not answered lately counts as down. */
+  function votersIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterEvidence[] {
+    const { expires } = timingIn(state)
+    return votersOf(state.vote.config).map((node) => {
+      const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
+      const isFresh = peer !== null && peer.evidence !== null && now - peer.at < expires
+      return { node, evidence: isFresh ? peer.evidence : null }
+    })
+  }
+
+  /** The level that a leader needs. */
+  function leaderNeed(state: LocalLeaderState, pace: Pace, now: Micros): Need {
+    const { bounds, measured } = pace
+    const { least } = bounds
+    const voters = votersIn(state, pace, now)
+    const { config } = state.vote
+    const own: readonly Need[] = [
+      { level: levelOf(measured.late, least), cause: 'late', by: self },
+      { level: levelOf(measured.round, least), cause: 'round', by: null },
+      ...(adaptive === null ? [] : [lossNeed(config, self, voters, bounds, adaptive)]),
+    ]
+    const need = own.reduce(higherNeed, quorumNeed(config, self, voters, least))
+    return { ...need, level: withinBounds(bounds, need.level) }
+  }
+
+  /** The leader has won a round, and chooses the level of the next. */
+  function afterRound(
+    before: LocalLeaderState,
+    length: Micros,
+    isFirst: boolean,
+    now: Micros,
+  ): LocalLeaderStep {
+    const state = measureRound(before, length)
+    const { pace } = state
+    if (!isMeasuring || pace === null || adaptive === null) return { state, effects: NOTHING }
+    const need = leaderNeed(state, pace, now)
+    const hold = isFirst ? initialHold(now) : pace.hold
+    const next = nextLevel(pace.level, need.level, hold, adaptive.lossPerDay, now)
+    return {
+      state: changed(state, { pace: { ...pace, level: next.level, need, hold: next.hold, unanswered: 0 } }),
+      effects: levelChange(pace.level, next.level, next.level > pace.level ? need : QUIET),
+    }
+  }
+
+  function levelChange(before: number, level: number, { cause, by }: Need): readonly LocalLeaderEffect[] {
+    if (before === level) return NOTHING
+    return [output({ type: 'level', level, lock: lockAt(level), cause, by })]
+  }
+
+  /** A node that does not lead asks at a level at which it and a majority hear each other in time. */
+  function candidateNeed(state: LocalLeaderState, pace: Pace): number {
+    const own = levelOf(pace.measured.late, pace.bounds.least)
+    const heard = votersOf(state.vote.config).map((node): VoterEvidence => {
+      const slowness = isGroupNode(node) ? slownessOf(state, node) : UNKNOWN
+      return { node, evidence: slowness === UNKNOWN ? null : { late: 0, delay: slowness, loss: NO_LOSS } }
+    })
+    const reached = heard.flatMap(({ node, evidence }) => (evidence === null && node !== self ? [] : [node]))
+    if (!holdsMajorities(state.vote.config, [self, ...reached])) return own
+    return Math.max(own, quorumNeed(state.vote.config, self, heard, pace.bounds.least).level)
+  }
+
+  /** The state in which a node asks for support: at a level that a majority grants. */
+  function beforeRequest(state: LocalLeaderState, renew: boolean): LocalLeaderState {
+    const { pace } = state
+    if (!isMeasuring || pace === null) return state
+    const needed = renew ? pace.level : Math.max(pace.level, candidateNeed(state, pace))
+    const wanted = withinBounds(pace.bounds, needed)
+    const level = grantedLevel(wanted, pace.bounds, state.vote.config, (node, each) => {
+      const bounds = node === self || !isGroupNode(node) ? null : (pace.peers[placeOf(node)]?.bounds ?? null)
+      return bounds === null || (lockAt(each) >= bounds.shortest && lockAt(each) <= bounds.longest)
+    })
+    return level === pace.level ? state : changed(state, { pace: { ...pace, level } })
+  }
+
+  /** A candidacy has failed. `isAnswered`: a majority answered in time, so that more time would not help. */
+  function afterFailure(state: LocalLeaderState, isAnswered: boolean): LocalLeaderState {
+    const { pace } = state
+    if (!isMeasuring || pace === null) return state
+    const unanswered = isAnswered ? 0 : pace.unanswered + 1
+    if (unanswered === pace.unanswered) return state
+    if (unanswered < UNANSWERED) return changed(state, { pace: { ...pace, unanswered } })
+    const level = Math.min(pace.level + LEVELS_PER_FAILURE, pace.bounds.most, HIGHEST_LEVEL)
+    return changed(state, { pace: { ...pace, unanswered: 0, level } })
+  }
+
+  return { ...measuring, receiptIn, takeOverLevel, afterRound, beforeRequest, afterFailure }
+}
+
+const QUIET: Need = { level: 0, cause: 'quiet', by: null }
