@@ -136,6 +136,8 @@ export const localLeaderDefinition = define({
     tick: 50_220,
   },
   driftPpm: ({ rhoPpm }) => rhoPpm,
+  // Leases that adapt must bear load.
+  bears: ({ timing }) => (timing === 'adaptive' ? [...NETWORK_FAULT_KINDS, 'load'] : NETWORK_FAULT_KINDS),
   // Where a majority is enough, faults at the other nodes do no harm.
   endures: ({ mode, rule }) =>
     mode === 'majority' && rule === 'quorum' ? ['cutOneWay', 'linkLoss', 'drop', 'unwritable'] : [],

@@ -47,7 +47,7 @@ export class Settling {
   disturb(now: Micros): void {
     const { definition, scenario, network, nodes, lateness, notifier, observe, push } = this.#world
     const stalled = nodes.filter((node) => node.up && node.stalledUntil !== 0).map(({ id }) => id)
-    const delay = Math.max(network.longestDelay, lateness)
+    const delay = Math.max(network.longestDelay, lateness) + network.load.most
     observe({ type: 'disturbed', at: now, delay, stalled })
     notifier?.checkAll()
     this.#disturbances += 1
@@ -66,12 +66,9 @@ export class Settling {
       type: 'connectivity',
       at: now,
       ...connectivity(
-        network,
-        scenario.nodes,
+        { network, nodes: scenario.nodes, timeliness, lateness },
         running.map(({ index }) => index),
         unwritable.map(({ index }) => index),
-        timeliness,
-        lateness,
       ),
     })
   }
@@ -109,8 +106,8 @@ export class Settling {
 
   #reportSettled(now: Micros): void {
     const { network, store, nodes, observe } = this.#world
-    // While messages can get lost, nothing is promised.
-    if (network.isLossy || !store.isPrompt(now)) return
+    // While messages can get lost, or nodes are under load, nothing is promised.
+    if (network.isLossy || network.load.isAny || !store.isPrompt(now)) return
     const living = nodes.filter(({ up }) => up)
     if (living.some((node) => node.stalledUntil !== 0 || this.#isOwedStimulus(node))) return
     const connected = network.connected(living.map(({ index }) => index))

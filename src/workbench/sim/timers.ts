@@ -4,17 +4,25 @@
  */
 import type { Micros } from '../../core/index.ts'
 import type { Random } from '../scenario/random.ts'
-import type { Delay } from './network.ts'
+import type { Delay } from './delay.ts'
+import type { Load } from './load.ts'
 import { NEVER, type Pending, type SimNode, type Timer } from './world-node.ts'
 
 export class Timers {
   readonly #random: Random
   readonly #lateness: Delay
   readonly #push: (time: Micros, pending: Pending) => void
+  readonly #load: Load | null
   #entries = 0
 
-  /** `lateness`: how late timers fire. */
-  constructor(random: Random, lateness: Delay, push: (time: Micros, pending: Pending) => void) {
+  /** `lateness`: how late timers fire, without load. */
+  constructor(
+    random: Random,
+    lateness: Delay,
+    push: (time: Micros, pending: Pending) => void,
+    load: Load | null = null,
+  ) {
+    this.#load = load
     this.#random = random
     this.#lateness = lateness
     this.#push = push
@@ -57,7 +65,8 @@ export class Timers {
     const { least, most } = this.#lateness
     // A timer that is already due fires in the current wakeup of the process, so it is never late.
     const late = most === 0 || due <= now ? 0 : this.#random.integer(least, most)
+    const loaded = due <= now ? 0 : (this.#load?.lateness(timer.node.index, now) ?? 0)
     timer.entry = this.#entries++
-    this.#push(Math.max(due, now) + late, { type: 'timer', timer, entry: timer.entry })
+    this.#push(Math.max(due, now) + late + loaded, { type: 'timer', timer, entry: timer.entry })
   }
 }

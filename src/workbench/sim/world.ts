@@ -84,8 +84,8 @@ export class World {
     this.#random = new Random(scenario.seed)
     const push = this.#push
     const lateness = delayOf(scenario.clocks.lateMs)
-    this.#timers = new Timers(this.#random, lateness, push)
     const network = new Network(scenario.nodes, scenario.network, scenario.links, this.#random)
+    this.#timers = new Timers(this.#random, lateness, push, network.load)
     this.#network = network
     const model = definition.registers?.model(scenario.options) ?? null
     const store = new Store(scenario.nodes, scenario.registers, this.#random, model?.burials === 'blind')
@@ -93,7 +93,6 @@ export class World {
     const nodes = makeNodes(definition, scenario, this.#random, strictly)
     this.#byId = new Map(nodes.map((node) => [node.id, node]))
     for (const event of scenario.events) this.#push(microsOf(event.atMs), { type: 'event', event })
-    const { initial } = scenario
     this.#calls = new RegisterCalls(this.#store, push)
     const links = linkStatesOf(definition, scenario)
     this.#links = links
@@ -103,20 +102,20 @@ export class World {
     this.#notifier = notifier
     this.#sender = new MessageSender({ definition, network, links, notifier, record: hooks.record, push })
     const { observe } = hooks
-    const slowest = lateness.most
     this.#settling = new Settling({
       definition,
       scenario,
       network,
       store,
       nodes,
-      lateness: slowest,
+      lateness: lateness.most,
       notifier,
       observe,
       push,
     })
     this.#targets = {
       store: this.#store,
+      load: network.load,
       push,
       node: (id) => this.#node(id),
       boot: (node) => this.#boot(node, null),
@@ -124,7 +123,7 @@ export class World {
       command: (node, command) => this.#command({ type: 'command', node, command }),
     }
     for (const node of nodes) {
-      const settledOn = initial?.members.includes(node.id) === true ? initial : null
+      const settledOn = scenario.initial?.members.includes(node.id) === true ? scenario.initial : null
       this.#boot(node, settledOn)
     }
     this.#settling.disturb(this.#now)
@@ -224,7 +223,9 @@ export class World {
       case 'checkLink':
         this.#notifier?.check(pending.node, pending.peer)
         break
+      case 'loadSettled':
       case 'storeAnswers':
+        this.#network.load.settle(this.#now)
         this.#settling.disturb(this.#now)
         break
       case 'settle':
