@@ -149,7 +149,7 @@ export function createCandidacy(
   function startCandidacy(before: LocalLeaderState, now: Micros, isChosen = false): LocalLeaderStep {
     if (mostRequests !== null && before.requests >= mostRequests) return unchanged(before)
     const renew = isLeading(before, now)
-    const state = pacing.beforeRequest(before, renew)
+    const state = pacing.beforeRequest(before, renew, now)
     const { term } = state
     const timing = timingIn(state)
     if (!renew && !couldWin(state, now)) {

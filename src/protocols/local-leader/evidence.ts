@@ -24,7 +24,7 @@ export function lowestLevel(fits: (level: number) => boolean): number {
 /** What asks for a level, and on which node. */
 export type Need = {
   readonly level: number
-  readonly cause: 'late' | 'round' | 'delay' | 'loss' | 'quiet'
+  readonly cause: 'late' | 'round' | 'delay' | 'loss' | 'quiet' | 'bounds' | 'inherited'
   readonly by: NodeId | null
 }
 

@@ -57,6 +57,11 @@ const SAFE = ['SO', 'LS', 'told-in-pairs', 'views-disjoint', ...MAJORITY]
 /** Where a majority is enough. */
 const QUORUM = ['majority-leads', 'voters-support']
 
+/** Leases that adapt do not wait for a slow minority, which may not support the leader. */
+function quorumPromises(timing: LocalLeaderOptions['timing']): readonly string[] {
+  return timing === 'fixed' ? QUORUM : QUORUM.filter((name) => name !== 'voters-support')
+}
+
 export const localLeaderDefinition = define({
   name: 'local-leader',
   title: 'one leader per partition, or one in all, by locks and leases on drifting clocks; the default',
@@ -76,7 +81,7 @@ export const localLeaderDefinition = define({
     if (link === 'none') return { promises: ['one-leader', 'tokens', 'LS'], goals: ['elected'] }
     const local = { promises: [...EVERYWHERE, ...LOCAL], goals: [...COMMON_GOALS, 'split', 'merged'] }
     const majority = {
-      promises: [...EVERYWHERE, ...MAJORITY, ...(rule === 'equality' ? LOCAL : QUORUM)],
+      promises: [...EVERYWHERE, ...MAJORITY, ...(rule === 'equality' ? LOCAL : quorumPromises(timing))],
       goals: [...COMMON_GOALS, 'reconfigured'],
     }
     return mode === 'local' ? local : majority

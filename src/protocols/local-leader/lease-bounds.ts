@@ -1,6 +1,7 @@
 /** The bounds of leases: each node enforces its own, learns those of others from refusals, and can change its own. */
 import { type Micros, microsOf, msOf, type NodeId, output } from '../../core/index.ts'
 import type { Context, LocalLeaderStep } from './context.ts'
+import type { Need } from './evidence.ts'
 import { boundsBetween, withinBounds } from './levels.ts'
 import type { Reply } from './messages.ts'
 import { reportMismatch } from './mismatches.ts'
@@ -37,7 +38,9 @@ export function createLeaseBounds({ self }: Context) {
     const { pace } = state
     const bounds = boundsBetween(microsOf(leaseMinMs), microsOf(leaseMaxMs))
     if (pace === null || bounds === null) return state
-    return changed(state, { pace: { ...pace, bounds, level: withinBounds(bounds, pace.level) } })
+    const level = withinBounds(bounds, pace.level)
+    const need: Need = level === pace.level ? pace.need : { level, cause: 'bounds', by: self }
+    return changed(state, { pace: { ...pace, bounds, level, need } })
   }
 
   return { reportBounds, boundsProblem, setBounds }

@@ -20,6 +20,8 @@ export type Pace = {
   readonly largeAt: Micros
   /** Why the level is what it is. */
   readonly need: Need
+  /** The last level that this node has announced as a leader. */
+  readonly announced: number
   readonly hold: Hold
   /** Candidacies in a row that too few voters answered. */
   readonly unanswered: number
@@ -61,6 +63,7 @@ export function initialPace(bounds: LevelBounds, level: number, nodes: number, n
     bounds,
     largeAt: now,
     need: { level, cause: 'quiet', by: null },
+    announced: level,
     hold: initialHold(now),
     unanswered: 0,
     measured: {

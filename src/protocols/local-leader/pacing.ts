@@ -7,7 +7,7 @@ import { HIGHEST_LEVEL, levelFor, lockAt, withinBounds } from './levels.ts'
 import { createMeasuring } from './measuring.ts'
 import { type LocalLeaderMessage, NO_LOSS } from './messages.ts'
 import type { Pace } from './pace.ts'
-import { initialHold, nextLevel } from './policy.ts'
+import { afterLowering, afterRaise, type Hold, nextLevel } from './policy.ts'
 import { levelOf, UNKNOWN } from './samples.ts'
 import { changed, type LocalLeaderState } from './state.ts'
 import { holdsMajorities, votersOf } from './voters.ts'
@@ -45,7 +45,13 @@ export function createPacing(context: Context) {
     if (isLeading(state, now) || state.known.following?.leader !== from) return state
     const level = withinBounds(pace.bounds, Math.max(levelFor(body.lock), slownessOf(state, from)))
     if (level === pace.level && pace.unanswered === 0) return state
-    return changed(state, { pace: { ...pace, level, unanswered: 0 } })
+    return changed(state, { pace: { ...pace, level, hold: holdAfter(pace, level, now), unanswered: 0 } })
+  }
+
+  /** The level changes to this one for another reason than the node's own evidence. */
+  function holdAfter({ level: before, hold }: Pace, level: number, now: Micros): Hold {
+    if (level === before || adaptive === null) return hold
+    return level > before ? afterRaise(hold, adaptive.lossPerDay, now) : afterLowering(hold, now)
   }
 
   /** What is known of the voters. A voter that has not answered lately counts as down. */
@@ -84,17 +90,26 @@ export function createPacing(context: Context) {
     const { pace } = state
     if (!isMeasuring || pace === null || adaptive === null) return { state, effects: NOTHING }
     const need = leaderNeed(state, pace, now)
-    const hold = isFirst ? initialHold(now) : pace.hold
+    const hold = isFirst ? { ...pace.hold, since: now } : pace.hold
     const next = nextLevel(pace.level, need.level, hold, adaptive.lossPerDay, now)
+    const { level } = next
     return {
-      state: changed(state, { pace: { ...pace, level: next.level, need, hold: next.hold, unanswered: 0 } }),
-      effects: levelChange(pace.level, next.level, next.level > pace.level ? need : QUIET),
+      state: changed(state, {
+        pace: { ...pace, level, announced: level, need, hold: next.hold, unanswered: 0 },
+      }),
+      effects: level === pace.announced ? NOTHING : [levelEvent(level, reasonFor(pace, level, need))],
     }
   }
 
-  function levelChange(before: number, level: number, { cause, by }: Need): readonly LocalLeaderEffect[] {
-    if (before === level) return NOTHING
-    return [output({ type: 'level', level, lock: lockAt(level), cause, by })]
+  /** Why the level differs from the last one that this leader announced. */
+  function reasonFor(before: Pace, level: number, need: Need): Need {
+    if (level > before.level) return need
+    if (level < before.level) return QUIET
+    return before.need.cause === 'bounds' ? before.need : INHERITED
+  }
+
+  function levelEvent(level: number, { cause, by }: Need): LocalLeaderEffect {
+    return output({ type: 'level', level, lock: lockAt(level), cause, by })
   }
 
   /** A node that does not lead asks at a level at which it and a majority hear each other in time. */
@@ -110,7 +125,7 @@ export function createPacing(context: Context) {
   }
 
   /** The state in which a node asks for support: at a level that a majority grants. */
-  function beforeRequest(state: LocalLeaderState, renew: boolean): LocalLeaderState {
+  function beforeRequest(state: LocalLeaderState, renew: boolean, now: Micros): LocalLeaderState {
     const { pace } = state
     if (!isMeasuring || pace === null) return state
     const needed = renew ? pace.level : Math.max(pace.level, candidateNeed(state, pace))
@@ -119,7 +134,9 @@ export function createPacing(context: Context) {
       const bounds = node === self || !isGroupNode(node) ? null : (pace.peers[placeOf(node)]?.bounds ?? null)
       return bounds === null || (lockAt(each) >= bounds.shortest && lockAt(each) <= bounds.longest)
     })
-    return level === pace.level ? state : changed(state, { pace: { ...pace, level } })
+    if (level === pace.level) return state
+    const need: Need = level === wanted ? INHERITED : { level, cause: 'bounds', by: null }
+    return changed(state, { pace: { ...pace, level, need, hold: holdAfter(pace, level, now) } })
   }
 
   /** A candidacy has failed. `isAnswered`: a majority answered in time, so that more time would not help. */
@@ -137,3 +154,5 @@ export function createPacing(context: Context) {
 }
 
 const QUIET: Need = { level: 0, cause: 'quiet', by: null }
+/** The level of the leader before, or of a candidacy that needed more time. */
+const INHERITED: Need = { level: 0, cause: 'inherited', by: null }

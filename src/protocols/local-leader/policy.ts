@@ -1,7 +1,7 @@
 /**
  * When a leader changes its level. It raises it at once to what the evidence asks for. It lowers it by one level at a
  * time, after the evidence has asked for less during a wait. Each raise that follows a lowering doubles the wait: the
- * lowering was a mistake. So a load that comes and goes ends with a level that stays, and rare stalls cost at most about
+ * lowering was a mistake. Followers count along, so that the next leader knows the wait. So a load that comes and goes ends with a level that stays, and rare stalls cost at most about
  * `leaseLossPerDay` leases. An hour without a raise halves the wait again.
  */
 import type { Micros } from '../../core/index.ts'
@@ -32,6 +32,18 @@ export function shiftHold(hold: Hold, by: Micros): Hold {
   return { ...hold, since: hold.since + by, settledAt: hold.settledAt + by }
 }
 
+/** The level has been raised, by this node or by its leader. */
+export function afterRaise({ wait, hasLowered }: Hold, lossPerDay: number, now: Micros): Hold {
+  const longest = Math.max(LEAST_WAIT, Math.floor(DAY / lossPerDay))
+  const next = hasLowered ? Math.min(2 * wait, longest) : wait
+  return { since: now, wait: next, hasLowered: false, settledAt: now }
+}
+
+/** The level has been lowered, by this node or by its leader. */
+export function afterLowering({ wait, hasLowered, settledAt }: Hold, now: Micros): Hold {
+  return { since: now, wait, hasLowered: true, settledAt: hasLowered ? settledAt : now }
+}
+
 /** The next level, given the lowest level that the evidence allows. */
 export function nextLevel(
   level: number,
@@ -41,11 +53,7 @@ export function nextLevel(
   now: Micros,
 ): { readonly level: number; readonly hold: Hold } {
   const { since, wait, hasLowered, settledAt } = hold
-  if (needed > level) {
-    const longest = Math.max(LEAST_WAIT, Math.floor(DAY / lossPerDay))
-    const next = hasLowered ? Math.min(2 * wait, longest) : wait
-    return { level: needed, hold: { since: now, wait: next, hasLowered: false, settledAt: now } }
-  }
+  if (needed > level) return { level: needed, hold: afterRaise(hold, lossPerDay, now) }
   if (needed === level) {
     const isRight = hasLowered && now - settledAt >= RIGHT_AFTER && wait > LEAST_WAIT
     if (!isRight) return { level, hold: { ...hold, since: now } }
@@ -56,8 +64,5 @@ export function nextLevel(
   }
   const patience = hasLowered ? Math.ceil(wait / STEPS_PER_WAIT) : wait
   if (now - since < patience) return { level, hold }
-  return {
-    level: level - 1,
-    hold: { since: now, wait, hasLowered: true, settledAt: hasLowered ? settledAt : now },
-  }
+  return { level: level - 1, hold: afterLowering(hold, now) }
 }
