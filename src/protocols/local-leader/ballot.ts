@@ -105,10 +105,9 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
     const certificate = from === self ? state.vote.certificate : null
     const next = withGrant(withVote(state, { lock, promised, revocable, config, certificate }), granted, now)
+    // A shorter longest lock is stored with the next write that is needed anyway.
     const isNews =
-      promised !== state.vote.promised ||
-      config !== state.vote.config ||
-      next.longestLock !== state.longestLock
+      promised !== state.vote.promised || config !== state.vote.config || next.longestLock > state.longestLock
     return { state: next, stored: isNews ? [persist(stableOf(next))] : NOTHING }
   }
 

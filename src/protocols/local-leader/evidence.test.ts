@@ -24,7 +24,7 @@ describe('the level that a majority of five needs', () => {
     ['two slow voters', [30, 30, 4, 4], 4],
     ['three slow voters', [30, 20, 25, 4], 20],
     ['one slow voter while two are down', [null, null, 9, 4], 9],
-    ['absurd evidence of a voter', [51, 4, 4, 4], 4],
+    ['absurd evidence of a voter', [40, 4, 4, 4], 4],
     ['all others down', [null, null, null, null], 4],
   ])('with %s', (_what, late, level) => {
     expect(quorumNeed(FIVE, 1, voters(...late), 4).level).toBe(level)
@@ -85,14 +85,14 @@ describe('the level that a majority grants', () => {
   const BOUNDS = { least: 5, most: 20, shortest: lockAt(5), longest: lockAt(20) }
   const granted = (wanted: number, accepts: { readonly [node: number]: readonly [number, number] }) =>
     grantedLevel(wanted, BOUNDS, config([1, 2, 3]), (node, level) => {
-      const [least, most] = accepts[Number(node)] ?? [0, 51]
+      const [least, most] = accepts[Number(node)] ?? [0, 40]
       return level >= least && level <= most
     })
 
   it.each<[string, number, { readonly [node: number]: readonly [number, number] }, number]>([
     ['all bounds are the same', 8, {}, 8],
-    ['one voter refuses', 8, { 3: [12, 51] }, 8],
-    ['two voters refuse short locks', 8, { 2: [11, 51], 3: [12, 51] }, 11],
+    ['one voter refuses', 8, { 3: [12, 40] }, 8],
+    ['two voters refuse short locks', 8, { 2: [11, 40], 3: [12, 40] }, 11],
     ['two voters refuse long locks', 18, { 2: [0, 9], 3: [0, 7] }, 9],
     ['no level has a majority', 8, { 2: [30, 40], 3: [30, 40] }, 8],
   ])('where %s', (_what, wanted, accepts, level) => {
@@ -103,5 +103,5 @@ describe('the level that a majority grants', () => {
 it('finds the lowest level that fits', () => {
   expect(lowestLevel((level) => level >= 17)).toBe(17)
   expect(lowestLevel(() => true)).toBe(0)
-  expect(lowestLevel(() => false)).toBe(51)
+  expect(lowestLevel(() => false)).toBe(40)
 })

@@ -7,7 +7,7 @@ import { PROFILES } from './profiles.ts'
 
 /** The least and the largest value of both bounds. */
 const SHORTEST_LEASE_MS = 10
-const LONGEST_LEASE_MS = 600_000
+const LONGEST_LEASE_MS = 60_000
 
 export const leaseMs = () => z.number().min(SHORTEST_LEASE_MS).max(LONGEST_LEASE_MS)
 

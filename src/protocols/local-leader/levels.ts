@@ -7,7 +7,7 @@ import type { Micros } from '../../core/index.ts'
 
 /** The lock of level 0. Timers of a process cannot keep shorter leases. */
 const SHORTEST: Micros = 8_192
-const MOST_LEVELS = 52
+const MOST_LEVELS = 41
 
 export const LOCKS: readonly Micros[] = ladder()
 
@@ -19,7 +19,7 @@ function ladder(): readonly Micros[] {
 
 export const HIGHEST_LEVEL = MOST_LEVELS - 1
 
-/** More than ten minutes: no node asks for a longer lock. */
+/** A little more than a minute: no node asks for a longer lock. */
 export const LONGEST_LOCK: Micros = LOCKS[HIGHEST_LEVEL] as Micros
 
 export function lockAt(level: number): Micros {

@@ -74,7 +74,7 @@ export function localLeader(
   const reachability = createReachability(context, suppression)
   const ballots = createBallots(context, reachability)
   const pacing = createPacing(context)
-  const { receiptIn, takeOverLevel, measureTimer, measureMessage, noteTimers } = pacing
+  const { receiptIn, takeOverLevel, measureTimer, measureMessage, noteTimers, raiseToHear } = pacing
   const candidacies = createCandidacy(context, beacons, reachability, ballots, suppression, pacing)
   const voting = createVoting(context, beacons, reachability, ballots, candidacies, pacing)
   const { reportBounds, boundsProblem, setBounds } = createLeaseBounds(context)
@@ -90,7 +90,7 @@ export function localLeader(
 
   function handleHeartbeatTimer(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const awake = state.silentUntil !== null && now >= state.silentUntil ? endSilence(state) : state
-    const next = forgetExpiredPeers(awake, now)
+    const next = forgetExpiredPeers(raiseToHear(awake, now), now)
     const first = awake === state ? NOTHING : [setTimer(TIMER.alive, listenUntil(next, now))]
     if (!usesHeartbeats && next.silentUntil === null) return { state: next, effects: first }
     const sent = sendHeartbeat(next, now)

@@ -38,7 +38,7 @@ export type Election = {
   readonly config: Configuration
   readonly certificate: Certificate | null
   readonly view: MembershipView | null
-  /** With adaptive timing: how long a supporter is bound. Probes, which bind no node, have none. */
+  /** With adaptive timing: how long a supporter is bound. */
   readonly lock?: Micros
   /** The voters that the sender shall establish: nodes among them without a vote answer to show that they are up. */
   readonly wanted: readonly NodeId[] | null

@@ -20,7 +20,7 @@ export type Pace = {
   readonly largeAt: Micros
   /** Why the level is what it is. */
   readonly need: Need
-  /** The last level that this node has announced as a leader. */
+  /** The level that this node announced last, as a leader. */
   readonly announced: number
   readonly hold: Hold
   /** Candidacies in a row that too few voters answered. */

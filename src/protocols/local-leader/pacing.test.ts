@@ -172,6 +172,13 @@ describe('different bounds', () => {
     expect(apart.report.nodes['1']?.members).toEqual([1, 2])
   })
 
+  it('of the preferred leader that do not overlap with the others leave the lead to another node', () => {
+    const nodeOptions = { 1: { timing: 'adaptive', leaseMinMs: 10_000, leaseMaxMs: 20_000 } }
+    const apart = run(3, { nodeOptions, untilMs: 60_000 })
+    expect(apart.report.leaders).toEqual([2])
+    expect(leads(apart)).toBeLessThanOrEqual(2)
+  })
+
   it('can be changed one node at a time, in any order, while the leader stays', () => {
     const change = (atMs: number, node: number) => ({
       atMs,

@@ -5,12 +5,12 @@ import type { Context, LocalLeaderEffect, LocalLeaderStep } from './context.ts'
 import { grantedLevel, higherNeed, lossNeed, type Need, quorumNeed, type VoterEvidence } from './evidence.ts'
 import { HIGHEST_LEVEL, levelFor, lockAt, withinBounds } from './levels.ts'
 import { createMeasuring } from './measuring.ts'
-import { type LocalLeaderMessage, NO_LOSS } from './messages.ts'
+import { type Evidence, type LocalLeaderMessage, NO_LOSS } from './messages.ts'
 import type { Pace } from './pace.ts'
 import { afterLowering, afterRaise, type Hold, nextLevel } from './policy.ts'
 import { levelOf, UNKNOWN } from './samples.ts'
 import { changed, type LocalLeaderState } from './state.ts'
-import { holdsMajorities, votersOf } from './voters.ts'
+import { votersOf } from './voters.ts'
 
 /** A candidate that too few voters answer this often in a row asks for more time. */
 const UNANSWERED = 2
@@ -54,13 +54,14 @@ export function createPacing(context: Context) {
     return level > before ? afterRaise(hold, adaptive.lossPerDay, now) : afterLowering(hold, now)
   }
 
-  /** What is known of the voters. A voter that has not answered lately counts as down. */
+  /** What is known of the voters. A voter that could have answered lately and has not counts as down. */
   function votersIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterEvidence[] {
     const { expires } = timingIn(state)
+    const isEarly = state.term === null || now - state.term.since < expires
     return votersOf(state.vote.config).map((node) => {
       const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
       const isFresh = peer !== null && peer.evidence !== null && now - peer.at < expires
-      return { node, evidence: isFresh ? peer.evidence : null }
+      return { node, evidence: isFresh ? peer.evidence : isEarly ? NO_EVIDENCE : null }
     })
   }
 
@@ -101,7 +102,7 @@ export function createPacing(context: Context) {
     }
   }
 
-  /** Why the level differs from the last one that this leader announced. */
+  /** Why the level differs from the level that this leader announced last. */
   function reasonFor(before: Pace, level: number, need: Need): Need {
     if (level > before.level) return need
     if (level < before.level) return QUIET
@@ -112,16 +113,30 @@ export function createPacing(context: Context) {
     return output({ type: 'level', level, lock: lockAt(level), cause, by })
   }
 
-  /** A node that does not lead asks at a level at which it and a majority hear each other in time. */
+  /**
+   * A node that does not lead needs a level at which it hears a majority in time, or all nodes that it hears at all:
+   * another node may depend on its vote.
+   */
   function candidateNeed(state: LocalLeaderState, pace: Pace): number {
     const own = levelOf(pace.measured.late, pace.bounds.least)
     const heard = votersOf(state.vote.config).map((node): VoterEvidence => {
       const slowness = isGroupNode(node) ? slownessOf(state, node) : UNKNOWN
       return { node, evidence: slowness === UNKNOWN ? null : { late: 0, delay: slowness, loss: NO_LOSS } }
     })
-    const reached = heard.flatMap(({ node, evidence }) => (evidence === null && node !== self ? [] : [node]))
-    if (!holdsMajorities(state.vote.config, [self, ...reached])) return own
     return Math.max(own, quorumNeed(state.vote.config, self, heard, pace.bounds.least).level)
+  }
+
+  /** A node that follows no leader raises its level until it hears others in time. */
+  function raiseToHear(state: LocalLeaderState, now: Micros): LocalLeaderState {
+    const { pace } = state
+    const { following } = state.known
+    if (!isMeasuring || pace === null || isLeading(state, now)) return state
+    if (following !== null && now < following.until) return state
+    const level = withinBounds(pace.bounds, candidateNeed(state, pace))
+    if (level <= pace.level) return state
+    return changed(state, {
+      pace: { ...pace, level, need: INHERITED, hold: holdAfter(pace, level, now) },
+    })
   }
 
   /** The state in which a node asks for support: at a level that a majority grants. */
@@ -150,9 +165,11 @@ export function createPacing(context: Context) {
     return changed(state, { pace: { ...pace, unanswered: 0, level } })
   }
 
-  return { ...measuring, receiptIn, takeOverLevel, afterRound, beforeRequest, afterFailure }
+  return { ...measuring, receiptIn, takeOverLevel, raiseToHear, afterRound, beforeRequest, afterFailure }
 }
 
+/** Of a voter whose first answer is still on its way. */
+const NO_EVIDENCE: Evidence = { late: 0, delay: 0, loss: NO_LOSS }
 const QUIET: Need = { level: 0, cause: 'quiet', by: null }
 /** The level of the leader before, or of a candidacy that needed more time. */
 const INHERITED: Need = { level: 0, cause: 'inherited', by: null }

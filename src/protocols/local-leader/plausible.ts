@@ -97,8 +97,7 @@ export function createPlausibilityChecks(context: Context) {
           configProblem(config, isProbe ? ceiling : epoch)
         if (wrong !== null) return wrong
         const isTimed = body.lock !== undefined
-        if (isTimed !== (adaptive !== null && !isProbe))
-          return because('lock', 'does not belong to this timing')
+        if (isTimed !== (adaptive !== null)) return because('lock', 'does not belong to this timing')
         if (certificate?.owner !== from) return null
         return because('certificate', 'must not belong to the sender, which asks for support')
       }

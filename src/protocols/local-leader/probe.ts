@@ -3,6 +3,7 @@ import { type Micros, setTimer } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
 import { type Context, type LocalLeaderStep, TIMER } from './context.ts'
 import type { Beacon, Election, Request } from './messages.ts'
+import { lockIn } from './pace.ts'
 import { type Candidacy, changed, type LocalLeaderState, withEligibility } from './state.ts'
 import { isVoter } from './voters.ts'
 
@@ -36,10 +37,12 @@ export function createProbes({ self, timingIn }: Context, { broadcast }: Beacons
   function probe(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const { config } = state.vote
+    // A voter that would not grant this lock says so.
+    const lock = state.pace === null ? null : lockIn(state.pace)
     const candidacy: Candidacy = {
       request,
       at: now,
-      lock: 0,
+      lock: lock ?? 0,
       epoch: 0,
       renew: false,
       config,
@@ -60,6 +63,7 @@ export function createProbes({ self, timingIn }: Context, { broadcast }: Beacons
       request,
       epoch: 0,
       renew: false,
+      ...(lock === null ? {} : { lock }),
       config,
       certificate: null,
       view: null,

@@ -282,12 +282,7 @@ export function createVoting(
       const agreed = clearMismatch(informed, from)
       if (reply.candidate !== self) return countVotes(agreed, from, reply, receipt, now)
       // The answer of a node with other voters does not count.
-      const answers = countAnswers(
-        agreed,
-        reply.votes.map(({ node }) => node),
-        reply.request,
-        now,
-      )
+      const answers = countAnswers(agreed, answering(reply), reply.request, now)
       const counted = countVotes(answers.state, from, reply, receipt, now)
       if (answers.effects.length === 0) return counted
       return { state: counted.state, effects: [...answers.effects, ...counted.effects] }
@@ -295,6 +290,11 @@ export function createVoting(
     const step = countVotes(informed, from, reply, receipt, now)
     const odd = reportVoters(step.state, from, reply)
     return { state: odd.state, effects: [...step.effects, ...odd.effects] }
+  }
+
+  /** The nodes that have answered. A node that would grant no such lock has not: it cannot help. */
+  function answering({ votes }: Reply): readonly NodeId[] {
+    return votes.flatMap(({ node, bounds }) => (bounds === undefined ? [node] : []))
   }
 
   function countVotes(

@@ -208,8 +208,8 @@ describe('a message out of bounds', () => {
       `Election.lock: must be a whole number from 1 to ${LONGEST_LOCK}`,
     ],
     [
-      { ...REPLY, votes: [{ node: 'a', support: true, evidence: { late: 52, delay: 0, loss: 0 } }] },
-      'Reply.votes.evidence.late: must be a whole number from 0 to 51',
+      { ...REPLY, votes: [{ node: 'a', support: true, evidence: { late: 41, delay: 0, loss: 0 } }] },
+      'Reply.votes.evidence.late: must be a whole number from 0 to 40',
     ],
     [
       { ...REPLY, votes: [{ node: 'a', support: true, evidence: { late: 0, delay: 0, loss: 16 } }] },
