@@ -1,10 +1,12 @@
 /** What real nodes need to run the protocol. */
-import type { PlainObject } from '../../core/index.ts'
+import { microsOf, type PlainObject } from '../../core/index.ts'
 import type { Asked, Chosen, PeerHosting } from '../hosting.ts'
+import { adaptiveTimingOf } from './adaptive.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
 import { timingOf } from './constants.ts'
 import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
 import { insightOf } from './insight.ts'
+import { leaseBoundsOf } from './lease-options.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { localLeaderPlanning } from './planning.ts'
 import { recoverLocalLeader } from './recover.ts'
@@ -52,6 +54,11 @@ function withName(list: unknown, id: string): unknown {
   return Array.isArray(list) && !list.includes(id) ? [...(list as unknown[]), id] : list
 }
 
+/** A node without storage may have granted any lock within its bounds. */
+function longestLockOf(chosen: LocalLeaderOptions): number {
+  return chosen.timing === 'fixed' ? 1 : microsOf(leaseBoundsOf(chosen).leaseMaxMs)
+}
+
 const own = (options: PlainObject): LocalLeaderOptions => options as unknown as LocalLeaderOptions
 
 export const localLeaderHosting: PeerHosting = {
@@ -63,7 +70,12 @@ export const localLeaderHosting: PeerHosting = {
   slackOptions: (profile) => (profile === 'lan' ? { sigmaMs: 60 } : {}),
   leaseLength(options, nodes) {
     const chosen = own(options)
-    const { lease, tries, tryTime, collection } = timingOf(givenBy(chosen, votersIn(chosen, nodes).length))
+    const voters = votersIn(chosen, nodes).length
+    const adaptive = adaptiveTimingOf(chosen, voters)
+    // With adaptive timing: the shortest lease.
+    const timing =
+      adaptive === null ? timingOf(givenBy(chosen, voters)) : adaptive.timingAt(adaptive.bounds.least)
+    const { lease, tries, tryTime, collection } = timing
     return { lease, margin: tries * tryTime - collection }
   },
   assumptions: localLeaderAssumptions,
@@ -82,7 +94,7 @@ export const localLeaderHosting: PeerHosting = {
     localLeaderHandOver(identity, own(options), state as LocalLeaderState, to, now),
   modeOf: (options) => own(options).mode,
   forgetfulStable: ({ self, nodes }, options, moment) =>
-    forgetfulStable(self, votersIn(own(options), nodes), moment),
+    forgetfulStable(self, votersIn(own(options), nodes), moment, longestLockOf(own(options))),
   recovery: {
     isOwn: (stable) => stable !== null && typeof stable === 'object' && 'incarnation' in stable,
     recover: (stable, { self, moment, above, voters }) =>
