@@ -7,6 +7,7 @@ const PURE = [
   'src/{core,links,protocols,recovery,workbench}/**/*.test.ts',
   'src/service/testkit/**/*.test.ts',
   'web/src/**/*.test.ts',
+  'web/playground/src/**/*.test.ts',
   'src/cli/{bad-input,commands,draw,fetch,input-files,load,main,node-flags,output,progress,qos-text,values}.test.ts',
   'src/cli/{ask,doctor,explore,plan,replay,sim}/**/*.test.ts',
   'src/cli/{run/{program,term},up/{agents,commands,screen,text}}.test.ts',

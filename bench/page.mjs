@@ -69,22 +69,26 @@ async function measureKills(browser, nodes, times) {
     await page.locator('.banner[data-level="healthy"]').waitFor()
     await page.getByRole('button', { name: `Kill ${leader}` }).click()
     await page.locator('dialog[open]').waitFor()
-    shown.push(await killAndWatch(page))
+    const tookMs = await killAndWatch(page, leader)
+    // On a busy machine another node may have led by then.
+    if (tookMs !== null) shown.push(tookMs)
     await page.getByRole('button', { name: `Restart ${leader}` }).click()
     await page.locator('dialog[open]').getByRole('button', { name: 'Restart' }).click()
     await page.context().close()
   }
-  print('killed leader: gap, cause and new leader shown', shown, 'target 1000 ms')
+  if (shown.length === 0) console.log('page  no kill hit the leader: the machine is too busy')
+  else print('killed leader: gap, cause and new leader shown', shown, 'target 1000 ms')
 }
 
-/** Confirms the kill, and counts on the page's own clock. */
-function killAndWatch(page) {
+/** Confirms the kill, and counts on the page's own clock. Null if the node did not lead any more. */
+function killAndWatch(page, target) {
   return page.evaluate(
-    () =>
+    (killed) =>
       new Promise((resolve, reject) => {
         setTimeout(() => reject(new Error('no new leader for 60 s')), 60_000)
         const read = (selector) => document.querySelector(selector)?.textContent ?? ''
         const before = { gap: read('.gap-line'), leader: read('.leader-id dd') }
+        if (before.leader !== killed) resolve(null)
         const confirm = [...document.querySelectorAll('dialog[open] button')].find(
           ({ textContent }) => textContent === 'Kill',
         )
@@ -98,6 +102,7 @@ function killAndWatch(page) {
         confirm.click()
         look()
       }),
+    target,
   )
 }
 

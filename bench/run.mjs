@@ -1,4 +1,4 @@
-// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]|recovery|http [SECONDS] [SIGMA_MS]|watchers [SECONDS] [WATCHERS]|page [TIMES]|busy [SECONDS] [LOOPS]]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]|recovery|http [SECONDS] [SIGMA_MS]|watchers [SECONDS] [WATCHERS]|page [TIMES]|playground [ROUNDS]|busy [SECONDS] [LOOPS]]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
@@ -18,6 +18,7 @@ import { printHeld } from './held.mjs'
 import { printHttp } from './http.mjs'
 import { printIdle } from './idle.mjs'
 import { printPage } from './page.mjs'
+import { printPlayground } from './playground.mjs'
 import { printRecovery } from './recovery.mjs'
 import { measureSim, simGroups } from './sim.mjs'
 import { printStores } from './stores.mjs'
@@ -74,6 +75,7 @@ else {
   if (room === 'busy') await printBusy(Number(words[0] ?? 20), Number(words[1] ?? 4))
   if (room === undefined || room === 'views') await printViews(Number(words[0] ?? 10))
   if (room === undefined || room === 'page') await printPage(Number(words[0] ?? 10))
+  if (room === undefined || room === 'playground') await printPlayground(Number(words[0] ?? 5))
   if (room === undefined || room === 'recovery') await printRecovery()
   if (room === undefined || room === 'http')
     await printHttp(...(words.length === 0 ? [10] : words.map(Number)))

@@ -166,6 +166,55 @@ config.overrides.push({
     ],
   },
 })
+/** The playground's worker runs the pure rooms. Its page knows only their types, so that it stays small. */
+const BROWSER_ONLY = { group: ['node:*'], message: 'the playground runs in browsers' }
+const PLAYGROUND_PAGE = [
+  'web/playground/src/*.tsx',
+  'web/playground/src/{view,model,lessons}/**/*.{ts,tsx}',
+  'web/playground/src/engine/{client,engine-error,messages,picture,seed-search,worker-link}.ts',
+]
+config.overrides.push(
+  {
+    files: ['web/playground/src/{engine,worker}/**/*.ts'],
+    excludeFiles: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              group: Object.keys(ROOMS)
+                .filter((room) => !isPure(room))
+                .map((room) => `**/src/${room}/**`),
+              message: 'the engine may import from pure rooms only: see scripts/lint-rooms.mjs',
+            },
+            BROWSER_ONLY,
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: PLAYGROUND_PAGE,
+    excludeFiles: ['**/*.test.ts'],
+    plugins: [...config.plugins, 'jsx-a11y'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              group: Object.keys(ROOMS).map((room) => `**/src/${room}/**`),
+              allowTypeImports: true,
+              message: 'the page may import types only from there: see scripts/lint-rooms.mjs',
+            },
+            BROWSER_ONLY,
+          ],
+        },
+      ],
+    },
+  },
+)
 // A reader follows these loops step by step; a comment at every wait would be in the way.
 config.overrides.push({ files: ['examples/client/*.mjs'], rules: { 'no-await-in-loop': 'off' } })
 writeFileSync(file, `${JSON.stringify(config, null, 2)}\n`)

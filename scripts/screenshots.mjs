@@ -1,5 +1,6 @@
-// Takes docs/pictures/live-page.png and live-page-dark.png: npm run docs:screenshots. Starts a real group, kills its
-// leader, makes the next leader step down, and cuts a node off for the second picture.
+// Takes docs/pictures/live-page.png, live-page-dark.png and playground.png: npm run docs:screenshots. Starts a real group,
+// kills its leader, makes the next leader step down, and cuts a node off for the second picture. Then shows the first
+// run of the playground; with the word playground, only that.
 /* oxlint-disable no-await-in-loop -- one step of the story after the other */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,32 +37,58 @@ async function shoot(browser, url, colorScheme, name) {
   await page.close()
 }
 
-const up = spawn(CONCLAVE, ['up', ...FLAGS], { stdio: ['pipe', 'pipe', 'ignore'] })
+async function shootPlayground(browser) {
+  const serving = spawn(CONCLAVE, ['playground', '--port', '0', '--no-open', '--json'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  try {
+    const [line] = await once(serving.stdout, 'data')
+    const page = await browser.newPage({ viewport: VIEW, colorScheme: 'light' })
+    await page.goto(JSON.parse(line.toString()).url)
+    await page.waitForFunction(() => (globalThis.playground?.get().inspection ?? null) !== null)
+    // The pictures are drawn in the next frames.
+    await sleep(500)
+    await page.screenshot({ path: fileURLToPath(new URL('playground.png', FOLDER)) })
+    await page.close()
+  } finally {
+    serving.kill('SIGTERM')
+  }
+}
+
+async function shootGroup(browser) {
+  const up = spawn(CONCLAVE, ['up', ...FLAGS], { stdio: ['pipe', 'pipe', 'ignore'] })
+  try {
+    const [first] = await once(up.stdout, 'data')
+    const { url } = JSON.parse(first.toString().split('\n')[0]).nodes[4]
+    const say = (line) => up.stdin.write(`${line}\n`)
+    await untilLevel(url, 'healthy')
+    await sleep(TERM_MS)
+    say('kill leader')
+    await untilLevel(url, 'degraded')
+    await sleep(3000)
+    say('restart all')
+    await untilLevel(url, 'healthy')
+    await sleep(TERM_MS)
+    say('step-down')
+    await sleep(TERM_MS)
+    await untilLevel(url, 'healthy')
+    await shoot(browser, url, 'light', 'live-page.png')
+    say('kill n2')
+    say('partition n1')
+    await untilLevel(url, 'at-risk')
+    await shoot(browser, url, 'dark', 'live-page-dark.png')
+  } finally {
+    up.kill('SIGTERM')
+  }
+}
+
 const browser = await chromium.launch({
   executablePath: TOOLS.chromium.program() ?? undefined,
   args: ['--no-sandbox', '--disable-gpu'],
 })
 try {
-  const [first] = await once(up.stdout, 'data')
-  const { url } = JSON.parse(first.toString().split('\n')[0]).nodes[4]
-  const say = (line) => up.stdin.write(`${line}\n`)
-  await untilLevel(url, 'healthy')
-  await sleep(TERM_MS)
-  say('kill leader')
-  await untilLevel(url, 'degraded')
-  await sleep(3000)
-  say('restart all')
-  await untilLevel(url, 'healthy')
-  await sleep(TERM_MS)
-  say('step-down')
-  await sleep(TERM_MS)
-  await untilLevel(url, 'healthy')
-  await shoot(browser, url, 'light', 'live-page.png')
-  say('kill n2')
-  say('partition n1')
-  await untilLevel(url, 'at-risk')
-  await shoot(browser, url, 'dark', 'live-page-dark.png')
+  if (process.argv[2] !== 'playground') await shootGroup(browser)
+  await shootPlayground(browser)
 } finally {
   await browser.close()
-  up.kill('SIGTERM')
 }

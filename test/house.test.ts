@@ -46,6 +46,16 @@ describe('the lint table', () => {
     ],
     ['src/links/x.ts', 'export const now = Date.now()', 'Date'],
     ['src/protocols/x.ts', 'export const chance = Math.random()', 'random'],
+    [
+      'web/playground/src/view/x.ts',
+      "export { NOTHING } from '../../../../src/core/index.ts'",
+      'may import types only from there',
+    ],
+    [
+      'web/playground/src/engine/x.ts',
+      "export * from '../../../../src/service/runtime/index.ts'",
+      'may import from pure rooms only',
+    ],
   ])('refuses in %s: %s', (path, source, message) => {
     expect(lint(path, `${source}\n`)).toContain(message)
   })
@@ -54,6 +64,13 @@ describe('the lint table', () => {
     expect(lint('src/workbench/sim/x.ts', "export type { NodeId } from '../../core/index.ts'\n")).toContain(
       'Found 0 warnings and 0 errors',
     )
+  })
+
+  it('accepts types of pure rooms in the page of the playground, and all of them in its engine', () => {
+    const type = "export type { NodeId } from '../../../../src/core/index.ts'\n"
+    expect(lint('web/playground/src/view/x.ts', type)).toContain('Found 0 warnings and 0 errors')
+    const value = "export { NOTHING } from '../../../../src/core/index.ts'\n"
+    expect(lint('web/playground/src/engine/x.ts', value)).toContain('Found 0 warnings and 0 errors')
   })
 })
 

@@ -11,6 +11,7 @@ import (
 	"math/rand"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -91,7 +92,11 @@ type stream struct {
 func (s *stream) read(ctx context.Context) error {
 	connected, cancel := context.WithCancel(ctx)
 	defer cancel()
-	made, err := s.client.prepare(connected, request{method: http.MethodGet, path: "/v1/events"})
+	made, err := s.client.prepare(connected, request{
+		method: http.MethodGet,
+		path:   "/v1/events",
+		query:  url.Values{"only": {"events"}},
+	})
 	if err != nil {
 		return err
 	}

@@ -174,6 +174,32 @@ describe('conclave sim FILE', () => {
     expect(stdout).toContain('responds differently now')
   })
 
+  it('explains a line of a trace with --why', async () => {
+    const trace = join(folder, 'why.trace')
+    const events = [{ atMs: 1000, partition: [[3]] }]
+    const path = file('why.json', { protocol: 'bully', nodes: [1, 2, 3], untilMs: 3000, events })
+    expect((await conclave('sim', path, '--trace', trace)).code).toBe(0)
+    const lines = readFileSync(trace, 'utf8').split('\n')
+    const line = 1 + lines.findIndex((text) => text.includes('"node":2') && text.includes('"role":"leader"'))
+    const { code, stdout } = await conclave('replay', trace, '--why', String(line))
+    expect(code).toBe(0)
+    const explained = stdout.trimEnd().split('\n')
+    expect(explained[0]).toMatch(/^line \d+, 1[\d.]+ ms: Node 2 reaches .* and begins to lead\.$/)
+    expect(explained[1]).toMatch(
+      /^ {2}because nothing came in time: messages .* \(heartbeat from 3\) were lost/,
+    )
+    expect(explained[2]).toMatch(/^line \d+, 1000 ms: An event of the scenario: partition \[\[3\]\]\.$/)
+    const json = await conclave('replay', trace, '--why', String(line), '--json')
+    expect(JSON.parse(json.stdout).causes[1]).toMatchObject({ atMs: 1000, because: null })
+    const late = await conclave('replay', trace, '--why', '99999')
+    expect([late.code, late.stderr]).toEqual([
+      2,
+      expect.stringContaining(`the trace has ${lines.length - 1} lines`),
+    ])
+    expect((await conclave('replay', trace, trace, '--why', '2')).code).toBe(2)
+    expect((await conclave('replay', trace, '--why', '1')).code).toBe(2)
+  })
+
   it('prints the steps with --transcript', async () => {
     const { stdout } = await conclave('sim', file('story.json', CROSSED), '--transcript')
     expect(stdout).toContain('110.000 ms  2 command detect(of 3): coordinator(id 2) to 1; LEADS')

@@ -25,6 +25,7 @@ const COMMANDS: { readonly [name: string]: Loader } = {
   explore: async () => (await import('./explore.ts')).exploreCommand(),
   replay: async () => (await import('./replay.ts')).replayCommand(),
   draw: async () => (await import('./draw.ts')).drawCommand(),
+  playground: async () => (await import('./playground.ts')).playgroundCommand(),
   qos: async () => (await import('./qos.ts')).qosCommand(),
   specs: async () => (await import('./specs.ts')).specsCommand(),
   protocols: async () => (await import('./protocols.ts')).protocolsCommand(),

@@ -14,8 +14,8 @@ import { judgeLateness, timingOf } from './doctor/timing.ts'
 import { EXIT } from './errors.ts'
 import { Interruption } from './interrupt.ts'
 import {
+  addAgentHttpFlags,
   addNodeFlags,
-  addServiceFlags,
   loadOwnProtocol,
   type NodeFlags,
   readConfig,
@@ -34,7 +34,7 @@ type DoctorFlags = NodeFlags &
   }
 
 export function doctorCommand(): Command {
-  return addServiceFlags(
+  return addAgentHttpFlags(
     addNodeFlags(
       new Command('doctor').description(
         'check this node as configured: clocks, scheduling, ports, rights, fsync, peers, delays, versions; with --store, that a store can hold registers',

@@ -111,23 +111,25 @@ export function addServiceFlags(command: Command): Command {
 
 /** The flags of an agent that other services do not have. */
 export function addAgentFlags(command: Command): Command {
-  return addLogFlags(
-    addServiceFlags(command)
-      .addOption(
-        createFlag(
-          '--read-token-file <file>',
-          'file with a token that reading the state needs (default: none)',
-        ),
-      )
-      .addOption(createFlag('--http-cert <file>', 'certificate for HTTPS, PEM'))
-      .addOption(createFlag('--http-key <file>', 'private key of the certificate, PEM'))
-      .addOption(
-        createFlag('--http-client-ca <file>', 'require client certificates that this authority signed, PEM'),
-      ),
-    'json',
-  ).addOption(
+  return addLogFlags(addAgentHttpFlags(command), 'json').addOption(
     createFlag('--otlp <url>', 'send metrics and traces to this OpenTelemetry collector (OTLP over HTTP)'),
   )
+}
+
+/** How an agent serves HTTP. */
+export function addAgentHttpFlags(command: Command): Command {
+  return addServiceFlags(command)
+    .addOption(
+      createFlag(
+        '--read-token-file <file>',
+        'file with a token that reading the state needs (default: none)',
+      ),
+    )
+    .addOption(createFlag('--http-cert <file>', 'certificate for HTTPS, PEM'))
+    .addOption(createFlag('--http-key <file>', 'private key of the certificate, PEM'))
+    .addOption(
+      createFlag('--http-client-ca <file>', 'require client certificates that this authority signed, PEM'),
+    )
 }
 
 export function addLogFlags(command: Command, format: 'json' | 'text'): Command {

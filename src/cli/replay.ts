@@ -10,12 +10,14 @@ import { readTraceFile } from './input-files.ts'
 import { findProtocol, loadProtocols } from './load.ts'
 import { print, printJson } from './output.ts'
 import { analyse, exitCodeOf, printRecorded, printRecordedJson, writeMerged } from './replay/recorded.ts'
+import { explainLine } from './replay/why.ts'
 import { parseMilliseconds } from './values.ts'
 
 type ReplayFlags = {
   readonly transcript?: true
   readonly all?: true
   readonly diff?: string
+  readonly why?: string
   readonly load?: string
   readonly clockErrorMs?: string
   readonly merged?: string
@@ -32,6 +34,7 @@ export function replayCommand(): Command {
     .option('--transcript', 'print the trace, one line per step')
     .option('--all', 'with --transcript: include heartbeats and other background messages')
     .option('--diff <other>', 'show the first difference from another trace')
+    .option('--why <line>', 'explain a line of the trace file: its causes, back to an event or a start')
     .option('--load <file>', 'load a module with your own protocol')
     .option('--clock-error-ms <ms>', 'real runs: maximum difference between the wall clocks of the hosts')
     .option('--merged <file>', 'real runs: write one merged trace, for "conclave draw" and "conclave qos"')
@@ -44,6 +47,7 @@ Examples:
   conclave replay run.ndjson
   conclave replay run.ndjson --transcript
   conclave replay run.ndjson --diff other.ndjson
+  conclave replay run.ndjson --why 42
 
 For a real run, fetch the trace of every agent and replay them together. docs/how-to/replay-a-black-box.md explains the
 report.
@@ -61,6 +65,12 @@ violated a specification.`,
 async function run(files: readonly string[], flags: ReplayFlags): Promise<number> {
   const [first, ...rest] = files.map((file): TraceFile => ({ file, trace: readTraceFile(file) }))
   const { trace } = first as TraceFile
+  if (flags.why !== undefined && rest.length === 0) {
+    const { lookup } = await loadProtocols(flags.load)
+    return explainLine(trace, findProtocol(lookup, trace.header.protocol), flags.why, flags.json === true)
+  }
+  if (flags.why !== undefined)
+    throw new UsageError('--why explains a line of one trace; write one with --merged, and explain that')
   if (trace.header.recording !== undefined && flags.diff === undefined)
     return replayRealRun([first as TraceFile, ...rest], flags)
   if (rest.length > 0)

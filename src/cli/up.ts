@@ -86,6 +86,9 @@ async function up(flags: UpFlags): Promise<void> {
       `--http-port ${firstPort}: the ports of ${count} nodes must be at most 65535`,
       '--http-port',
     )
+  // Before there is anything to clean up.
+  const ended = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended.abort())
   const [udp, http] = await Promise.all([findFreePorts(count, 'udp'), findFreePorts(count, 'tcp', firstPort)])
   const folder = makeTemporaryFolder('conclave-up-')
   const descriptions = describeOrRemove(folder, { flags, count, udp, http })
@@ -103,8 +106,6 @@ async function up(flags: UpFlags): Promise<void> {
   )
   const { agents } = group
   let api: SupervisorApi | null = null
-  const ended = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended.abort())
   const limit = seconds === null ? null : AbortSignal.timeout(seconds * 1000)
   limit?.addEventListener('abort', () => ended.abort())
   try {

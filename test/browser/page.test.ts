@@ -210,17 +210,82 @@ await describeWithTool('chromium', 'the live page', (program) => {
 
   it('asks for a token where reading needs one', async () => {
     agent.readToken = 'reader'
-    const page = await browser.open(agent.url)
+    agent.statuses.set('mail', exampleStatus({ group: 'mail' }))
+    const page = await browser.open(`${agent.url}?group=billing`)
+    const enter = async (button: string, text: string): Promise<void> => {
+      await page.getByRole('button', { name: button }).click()
+      await page.getByLabel('Token', { exact: true }).fill(text)
+      await page.getByRole('button', { name: 'Use token' }).click()
+    }
     await untilLevel(page, 'lost')
-    expect(await page.locator('.banner').innerText()).toContain('The token is missing, wrong or expired.')
-    await page.getByRole('button', { name: 'Enter token' }).click()
-    await page.getByLabel('Token', { exact: true }).fill('reader')
-    await page.getByRole('button', { name: 'Use token' }).click()
+    const banner = (): Promise<string> => page.locator('.banner').innerText()
+    expect(await banner()).toMatch(/^Refused\s+The token is missing, wrong or expired\. Enter a token/)
+    await enter('Enter token', 'schlüssel ✓')
+    await expect.poll(banner).toContain('The token contains characters that HTTP cannot send.')
+    await enter('Token entered', 'reader')
     await untilLevel(page, 'healthy')
+    // The other groups could not be read before.
+    await page.getByRole('link', { name: 'mail' }).waitFor()
     agent.readToken = 'changed'
     agent.adminToken = 'changed'
     agent.closeStreams()
     await untilLevel(page, 'lost')
+    await page.context().close()
+  })
+
+  it('continues the log when a token is entered, instead of repeating it', async () => {
+    const page = await browser.open(agent.url)
+    await untilLevel(page, 'healthy')
+    await expect.poll(() => agent.streams).toBe(1)
+    agent.sendEvents([{ event: 'warning', reason: 'before the token' }])
+    await page.getByText('before the token').waitFor()
+    await page.getByRole('button', { name: 'Enter token' }).click()
+    await page.getByLabel('Token', { exact: true }).fill('right')
+    await page.getByRole('button', { name: 'Use token' }).click()
+    await expect.poll(() => agent.resumed).toEqual(['0', 'fake-1'])
+    await page.context().close()
+  })
+
+  it.each([390, 800, 1440])('fits names of any length, %d pixels', async (width) => {
+    const id = 'billing-worker.'.repeat(5).slice(0, 64)
+    const group = 'g'.repeat(120)
+    const status = exampleStatus()
+    agent.statuses.clear()
+    agent.statuses.set(
+      group,
+      exampleStatus({
+        group,
+        self: { id, role: 'leader' },
+        leader: { id, token: 7, expiresInMs: 80 },
+        voters: [id, ...status.voters.slice(1)],
+        banner: `healthy: ${id.replaceAll('.', '_')} leads ${group}`,
+        warnings: [{ at: new Date().toISOString(), what: 'link', detail: 'x'.repeat(200), count: 1 }],
+        nodes: status.nodes.map((node, index) => (index === 0 ? { ...node, id, leader: true } : node)),
+      }),
+    )
+    agent.statuses.set('other', exampleStatus({ group: 'other' }))
+    const page = await browser.open(agent.url, { width })
+    await untilLevel(page, 'healthy')
+    await expect.poll(() => agent.streams).toBe(1)
+    agent.sendEvents([{ event: 'warning', reason: 'an event' }])
+    await page.locator('.log-row').first().waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+    // No part of an event covers the next one.
+    const overlaps = await page.evaluate(() => {
+      const parts = [...(document.querySelector('.log-row')?.children ?? [])].filter(
+        (part) => getComputedStyle(part).display !== 'none',
+      )
+      const ends = parts.map((part) => {
+        const { left, right } = part.getBoundingClientRect()
+        const isClipped = getComputedStyle(part).overflowX === 'hidden'
+        return { left, right: isClipped ? right : left + part.scrollWidth }
+      })
+      return ends.filter(({ right }, place) => right > (ends[place + 1]?.left ?? innerWidth) + 1).length
+    })
+    expect(overlaps).toBe(0)
+    // The state of a node is visible beside its id.
+    const state = await page.locator('.nodes tbody .state').first().boundingBox()
+    expect((state?.x ?? width) + (state?.width ?? 0)).toBeLessThan(width)
     await page.context().close()
   })
 

@@ -68,6 +68,7 @@ async function startSilentAgent(): Promise<{ readonly url: string; readonly rele
 function describeStreams(language: Language): void {
   it('continues a stream after interruptions and junk, from the last event', async () => {
     const asked: (string | undefined)[] = []
+    const urls = new Set<string | undefined>()
     const parts = [
       `: hello\n\nevent: snapshot\ndata: ${JSON.stringify(LEADER)}\n\nid: r-1\nevent: elected\ndata: {}\n\n`,
       // An event without its end does not count.
@@ -78,10 +79,12 @@ function describeStreams(language: Language): void {
     const agent = await serve((request, response) => {
       const part = parts[asked.length] ?? ''
       asked.push(request.headers['last-event-id'] as string | undefined)
+      urls.add(request.url)
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(part, () => setTimeout(() => response.destroy(), 20))
     })
-    const worker = start(language, 'watch', '--agent', agent)
+    // Behind a proxy that serves the agent under a path of its own.
+    const worker = start(language, 'watch', '--agent', `${agent}/ops/`)
     await worker.said(({ id }) => id === 'r-2')
     expect(worker.lines).toEqual([
       { event: 'snapshot', id: null },
@@ -89,6 +92,8 @@ function describeStreams(language: Language): void {
       { event: 'elected', id: 'r-2' },
     ])
     expect(asked.slice(0, 4)).toEqual([undefined, 'r-1', 'r-1', 'r-1'])
+    // Events, and not the status every second.
+    expect([...urls]).toEqual(['/ops/v1/events?only=events'])
   })
 
   it('waits for an agent that has too many watchers, or answers with a page', async () => {

@@ -90,6 +90,17 @@ describe('conclave status', () => {
     ])
   })
 
+  it('names witnesses and observers', async () => {
+    const nodes = [
+      { ...NODES[0], id: 'w', voter: true, role: 'witness' },
+      { ...NODES[0], id: 'o', voter: false, role: 'observer' },
+      { ...NODES[1], role: 'voter' },
+    ]
+    answer({ ...LEADER, banner: 'healthy', level: 'healthy', nodes, at: 'noon' })
+    const rows = (await ask('status')).stdout.split('\n').slice(3, 6)
+    expect(rows.map((row) => row.split(/ +/)[1])).toEqual(['witness', 'observer', 'leader'])
+  })
+
   it('prints the newest warnings of the node', async () => {
     const warning = (what: string, count: number) => ({ at: 'noon', what, detail: 'something', count })
     const warnings = [warning('late', 3), ...Array.from({ length: 6 }, () => warning('slow', 1))]

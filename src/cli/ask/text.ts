@@ -1,5 +1,10 @@
 /** Formats the responses and events of an agent. */
-import type { AgentEvent, NodeResponse, WarningResponse } from '../../service/client/index.ts'
+import type {
+  AgentEvent,
+  NodeResponse,
+  ObservedNodeResponse,
+  WarningResponse,
+} from '../../service/client/index.ts'
 import { formatTable } from '../output.ts'
 
 export function formatToken({ token }: { readonly token: number | null }): string {
@@ -30,10 +35,13 @@ export function formatView(view: AgentEvent['view']): string {
   return `${members.join(', ')}${changes.length === 0 ? '' : ` (${changes.join(' ')})`}`
 }
 
-export function formatNodes(nodes: readonly NodeResponse[]): string {
-  const rows = nodes.map(({ id, voter, leader, reachable, evidenceMsAgo, heardMsAgo }) => [
+/** The status also says which voters are witnesses; an older agent does not. */
+type ListedNode = NodeResponse & Partial<Pick<ObservedNodeResponse, 'role'>>
+
+export function formatNodes(nodes: readonly ListedNode[]): string {
+  const rows = nodes.map(({ id, voter, leader, role, reachable, evidenceMsAgo, heardMsAgo }) => [
     String(id),
-    leader ? 'leader' : voter ? 'voter' : 'observer',
+    leader ? 'leader' : (role ?? (voter ? 'voter' : 'observer')),
     reachable ? `yes${evidenceMsAgo === null ? '' : ` (evidence ${evidenceMsAgo.toFixed(0)} ms old)`}` : 'no',
     heardMsAgo === null ? 'never' : `${heardMsAgo.toFixed(0)} ms ago`,
   ])

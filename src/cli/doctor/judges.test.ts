@@ -132,7 +132,7 @@ describe('ports', () => {
     const levelOf = async (kind: 'UDP' | 'HTTP', host: string, isRunning = false) =>
       (await checkPort(kind, { host, port }, isRunning)).findings[0]
     expect(await checkPort('UDP', used, false)).toMatchObject({
-      isInUse: true,
+      isFree: false,
       findings: [{ level: 'error' }],
     })
     expect((await levelOf('UDP', '127.0.0.1', true))?.level).toBe('ok')

@@ -197,6 +197,76 @@ it('checks the store of a node that uses one', async () => {
   expect(broken.stdout).toContain('✖ cannot write to /proc/nowhere')
 }, 30_000)
 
+it('asks the agent of a node that uses a store', async () => {
+  const status = {
+    self: { id: 'a', role: 'leader' },
+    level: 'at-risk',
+    banner: 'at risk: a leads g',
+    mode: 'store',
+    version: '9.9.9',
+    warnings: [{ at: 'noon', what: 'late', detail: 'something', count: 1 }],
+    measured: { latenessMs: { p50: 1, p99: 2, max: 3 }, delayMs: null },
+    nodes: [
+      {
+        id: 'a',
+        reachable: true,
+        heardMsAgo: null,
+        rttMs: null,
+        hears: null,
+        address: null,
+        version: '9.9.9',
+      },
+      { id: 'b', reachable: true, heardMsAgo: null, rttMs: null, hears: null, address: null, version: null },
+    ],
+  }
+  const server = createServer((_request, response) => response.end(JSON.stringify(status)))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  const { port } = server.address() as AddressInfo
+  const words = ['--group', 'g', '--id', 'a', '--protocol', 'epochs', '--http', `127.0.0.1:${port}`]
+  const store = ['--store', `file:${join(folder, 'registers')}`, '--rounds', '2', '--measure-ms', '50']
+  const { stdout } = await conclave(['doctor', ...words, ...store])
+  server.close()
+  for (const line of [
+    `✓ HTTP 127.0.0.1:${port} is used by the running agent`,
+    '▲ at risk: a leads g\n  → add voters: the group has none to lose',
+    '▲ late: something (at noon)',
+    '✓ timers fire late by median 1.00 ms, 99 % 2.00 ms, longest 3.00 ms',
+  ])
+    expect(stdout).toContain(line)
+  // Nodes in a store exchange no messages.
+  expect(stdout).not.toMatch(/is not heard|in use/)
+}, 30_000)
+
+it.each([
+  ['192.0.2.1', '✖ UDP 192.0.2.1:7400 cannot be used (EADDRNOTAVAIL)\n  → use an address of this host'],
+  ['nowhere.invalid', '✖ UDP nowhere.invalid:7400: the name nowhere.invalid cannot be resolved'],
+])(
+  'reports that the node cannot listen on %s, and goes on',
+  async (host, line) => {
+    const words = ['--group', 'g', '--id', 'a', '--listen', `${host}:7400`, '--key-file', keyFile]
+    const more = ['--peer', 'b=127.0.0.1:9', '--http', '127.0.0.1:0', '--measure-ms', '50']
+    const { code, stdout, stderr } = await conclave(['doctor', ...words, ...more])
+    expect([code, stderr]).toEqual([1, ''])
+    expect(stdout).toContain(line)
+    expect(stdout).toMatch(/^[✓▲✖] timers fire late by/m)
+  },
+  30_000,
+)
+
+it('says so if the agent of the node hangs', async () => {
+  const server = createServer(() => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  const { port } = server.address() as AddressInfo
+  const words = ['--group', 'g', '--id', 'a', '--listen', '127.0.0.1:0', '--key-file', keyFile]
+  const more = ['--http', `127.0.0.1:${port}`, '--measure-ms', '50']
+  const { stdout } = await conclave(['doctor', ...words, ...more])
+  server.closeAllConnections()
+  server.close()
+  expect(stdout).toContain(
+    `▲ the agent at http://127.0.0.1:${port} does not say its status: it has not answered for 2 s\n  → restart it if it hangs`,
+  )
+}, 30_000)
+
 it('checks the host alone if no node is configured', async () => {
   const { stdout, stderr } = await conclave(['doctor', '--measure-ms', '50', '--json'])
   expect(stderr).toContain('no node is configured: checking this host only')

@@ -1,6 +1,7 @@
 /** Checks a node as it is configured, beside or instead of its agent. It creates nothing, and takes part in no election. */
 import { type NodeId, sortIds } from '../../core/index.ts'
 import { peerHosting } from '../../protocols/index.ts'
+import type { StatusResponse } from '../../service/client/index.ts'
 import { parseAddress } from '../../service/config/address.ts'
 import type { Config, GroupConfig } from '../../service/config/index.ts'
 import { othersIn } from '../../service/config/schema.ts'
@@ -10,7 +11,7 @@ import { type Finding, failed, ok, type Spread, warning } from './findings.ts'
 import { checkClocks, judgeHost, sampleHost } from './host.ts'
 import { judgePeer, type ProbeResult, probePeers } from './peers.ts'
 import { checkPort } from './ports.ts'
-import { agentOf, askAgent, judgeStatus } from './running.ts'
+import { type AgentAnswer, agentOf, askAgent, judgeStatus } from './running.ts'
 import { type StoreCheck, storeFindings } from './store.ts'
 import { judgeDelay, judgeLateness, judgeProfile, timingOf } from './timing.ts'
 
@@ -61,35 +62,33 @@ export async function checkNode(
   const agent = agentOf(config)
   const groups = config.groups.filter(isOverNetwork)
   const sampling = sampleHost(measuredMs, signal)
-  const answers = await Promise.all(groups.map(({ node }) => askAgent(agent, node.group)))
-  const isRunning = answers.some((answer) => answer !== null && 'status' in answer)
+  const answers = new Map(
+    await Promise.all(
+      config.groups.map(async ({ node }) => [node.group, await askAgent(agent, node.group)] as const),
+    ),
+  )
+  const statusOf = (group: string): StatusResponse | null => {
+    const answer = answers.get(group) ?? null
+    return answer !== null && 'status' in answer ? answer.status : null
+  }
+  const all = [...answers.values()].map(isOwn)
+  const isRunning = all.includes(true) || (all.includes(null) ? null : false)
   add((await checkPort('HTTP', parseAddress(config.process.http), isRunning)).findings)
-  for (const [index, { node, join }] of groups.entries()) {
+  for (const { node, join } of groups) {
     if (signal.aborted) break
-    const answer = answers[index] ?? null
-    const status = answer !== null && 'status' in answer ? answer.status : null
+    const status = statusOf(node.group)
     // oxlint-disable-next-line no-await-in-loop -- one group after the other, in the order of the report
-    const port = await checkPort('UDP', parseAddress(node.listen), status !== null)
+    const port = await checkPort('UDP', parseAddress(node.listen), isOwn(answers.get(node.group)))
     add(port.findings)
+    add(judgeAnswer(agent.url, node.id, answers.get(node.group) ?? null))
     const timing = timingOf(join, idsOf(node))
     let delay: Spread | null = null
     let lateness: Spread | null = null
-    if (answer !== null && 'refused' in answer)
-      add([
-        warning(
-          'group',
-          `the agent at ${agent.url} refuses to say its status: ${answer.refused}`,
-          'give the doctor the configuration of that agent',
-        ),
-      ])
     if (status !== null) {
-      add(
-        status.self.id === node.id ? judgeStatus(status) : [anotherNode(agent.url, node.id, status.self.id)],
-      )
       // The agent has measured for longer, in the thread that runs the election.
       delay = status.measured?.delayMs ?? null
       lateness = status.measured?.latenessMs ?? null
-    } else if (!port.isInUse) {
+    } else if (port.isFree) {
       // oxlint-disable-next-line no-await-in-loop -- groups may share an address
       const probed = await probe({ node, join } as NodeGroup, measuredMs, signal)
       add(probed.map(judgePeer))
@@ -105,11 +104,15 @@ export async function checkNode(
     if (timing !== null) add(judgeTiming(timing, lateness, delay, node.profile))
   }
   const sample = await sampling
-  measurements.latenessMs ??= sample.lateness
-  for (const { join } of config.groups) {
-    const timing = 'store' in join ? timingOf(join, []) : null
-    if (timing !== null) add(judgeTiming(timing, sample.lateness, null, join.profile))
+  for (const { node, join } of config.groups) {
+    if (!('store' in join)) continue
+    add(judgeAnswer(agent.url, node.id, answers.get(node.group) ?? null))
+    const lateness = statusOf(node.group)?.measured?.latenessMs ?? sample.lateness
+    measurements.latenessMs ??= lateness
+    const timing = timingOf(join, [])
+    if (timing !== null) add(judgeTiming(timing, lateness, null, join.profile))
   }
+  measurements.latenessMs ??= sample.lateness
   add(judgeHost(sample))
   return measurements
 }
@@ -145,6 +148,27 @@ function isOverNetwork(group: GroupConfig): group is NodeGroup {
 
 function idsOf(node: NodeGroup['node']): readonly NodeId[] {
   return sortIds(othersIn(node).map(({ id }) => id))
+}
+
+/** Whether the agent of this node runs. Null: a server answers, but does not say its status. */
+function isOwn(answer: AgentAnswer | undefined): boolean | null {
+  if (answer === null || answer === undefined) return false
+  return 'status' in answer ? true : null
+}
+
+/** What the agent says about a group; nothing if no agent answers. */
+function judgeAnswer(url: string, id: NodeId, answer: AgentAnswer): readonly Finding[] {
+  if (answer === null) return []
+  if ('refused' in answer)
+    return [
+      warning(
+        'group',
+        `the agent at ${url} does not say its status: ${answer.refused}`,
+        answer.fix ?? 'give the doctor the configuration of that agent',
+      ),
+    ]
+  const { status } = answer
+  return status.self.id === id ? judgeStatus(status) : [anotherNode(url, id, status.self.id)]
 }
 
 function anotherNode(url: string, expected: NodeId, found: NodeId): Finding {

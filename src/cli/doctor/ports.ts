@@ -47,13 +47,17 @@ async function tryTcp({ host, port }: Address): Promise<Tried> {
   })
 }
 
-export type PortCheck = { readonly findings: readonly Finding[]; readonly isInUse: boolean }
+/** `isFree`: this process could use the address now. */
+export type PortCheck = { readonly findings: readonly Finding[]; readonly isFree: boolean }
 
-/** `isRunning`: an agent of this node answers, so the address is in use by the node itself. */
+/**
+ * `isRunning`: an agent of this node answers, so the address is in use by the node itself. Null: a server answers that
+ * does not say which node it is.
+ */
 export async function checkPort(
   kind: 'UDP' | 'HTTP',
   address: Address,
-  isRunning: boolean,
+  isRunning: boolean | null,
 ): Promise<PortCheck> {
   const where = `${kind} ${showAddress(address)}`
   let tried: Tried
@@ -62,23 +66,15 @@ export async function checkPort(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const text = `${where}: the name ${address.host} cannot be resolved (${code})`
-    return { findings: [failed('port', text, 'use an address of this host')], isInUse: false }
+    return { findings: [failed('port', text, 'use an address of this host')], isFree: false }
   }
   const { code, bufferBytes } = tried
   if (code === null)
-    return { findings: [ok('port', `${where} is free`), ...bufferFinding(bufferBytes)], isInUse: false }
+    return { findings: [ok('port', `${where} is free`), ...bufferFinding(bufferBytes)], isFree: true }
   if (code === 'EADDRINUSE')
     return {
-      findings: [
-        isRunning
-          ? ok('port', `${where} is used by the running agent`)
-          : failed(
-              'port',
-              `${where} is in use, and no agent of this node answers`,
-              `stop the process that uses it (ss -lpn | grep :${address.port}), or use another port`,
-            ),
-      ],
-      isInUse: true,
+      findings: [judgeUse(where, address.port, isRunning)],
+      isFree: false,
     }
   const fix =
     code === 'EADDRNOTAVAIL'
@@ -86,7 +82,23 @@ export async function checkPort(
       : code === 'EACCES'
         ? 'use a port from 1024 on, or give the process the right (CAP_NET_BIND_SERVICE)'
         : 'use another address'
-  return { findings: [failed('port', `${where} cannot be used (${code})`, fix)], isInUse: false }
+  return { findings: [failed('port', `${where} cannot be used (${code})`, fix)], isFree: false }
+}
+
+function judgeUse(where: string, port: number, isRunning: boolean | null): Finding {
+  if (isRunning === true) return ok('port', `${where} is used by the running agent`)
+  const list = `ss -lpn | grep :${port}`
+  return isRunning === null
+    ? warning(
+        'port',
+        `${where} is in use, perhaps by the agent of this node, which does not say its status`,
+        `find out which process uses it: ${list}`,
+      )
+    : failed(
+        'port',
+        `${where} is in use, and no agent of this node answers`,
+        `stop the process that uses it (${list}), or use another port`,
+      )
 }
 
 function bufferFinding(bytes: number | null): readonly Finding[] {

@@ -10,7 +10,8 @@ const SILENT_MS = 5000
 
 export type AgentAnswer =
   | { readonly status: StatusResponse }
-  | { readonly refused: string }
+  /** `fix`: what to do about it, if that is known. */
+  | { readonly refused: string; readonly fix: string | null }
   /** No agent answers. */
   | null
 
@@ -19,8 +20,8 @@ export function agentOf({ process: { http }, tls, readToken, adminToken }: Confi
   return {
     url: `${tls === null ? 'http' : 'https'}://${http}`,
     token: readToken ?? adminToken,
-    // The agent's own certificate is trusted: the doctor reads it from the agent's configuration.
-    fetch: createFetch(tls === null ? {} : { ca: tls.cert }),
+    // The doctor reads the certificate from the agent's configuration, and shows it where the agent demands one.
+    fetch: createFetch(tls === null ? {} : { pinned: tls.cert, cert: tls.cert, key: tls.key }),
   }
 }
 
@@ -34,9 +35,12 @@ export async function askAgent(
   } catch (error) {
     const { message } = error as Error
     // Something listens there if the connection is not refused, for example with another certificate.
-    return error instanceof AgentUnreachableError && /ECONNREFUSED|EADDRNOTAVAIL|ENETUNREACH/.test(message)
-      ? null
-      : { refused: message }
+    if (!(error instanceof AgentUnreachableError)) return { refused: message, fix: null }
+    if (/ECONNREFUSED|EADDRNOTAVAIL|ENETUNREACH/.test(message)) return null
+    const { cause } = error
+    if (cause instanceof Error && cause.name === 'AbortError')
+      return { refused: `it has not answered for ${TIMEOUT_MS / 1000} s`, fix: 'restart it if it hangs' }
+    return { refused: cause instanceof Error ? cause.message : message, fix: null }
   }
 }
 
@@ -44,15 +48,19 @@ export function judgeStatus(status: StatusResponse): readonly Finding[] {
   return [judgeBanner(status), ...judgePeers(status), ...judgeVersions(status), ...judgeWarnings(status)]
 }
 
-function judgeBanner({ level, banner }: StatusResponse): Finding {
+function judgeBanner({ level, banner, nodes }: StatusResponse): Finding {
   if (level === 'healthy') return ok('group', banner)
-  return level === 'degraded' || level === 'at-risk'
-    ? warning('group', banner, 'bring the unreachable nodes back')
-    : failed('group', banner, 'see docs/troubleshooting.md')
+  if (level !== 'degraded' && level !== 'at-risk')
+    return failed('group', banner, 'see docs/troubleshooting.md')
+  return nodes.every(({ reachable }) => reachable)
+    ? warning('group', banner, 'add voters: the group has none to lose')
+    : warning('group', banner, 'bring the unreachable nodes back')
 }
 
 /** Both directions: what this node hears, and what the peer tells that it hears. */
-function judgePeers({ self, nodes }: StatusResponse): readonly Finding[] {
+function judgePeers({ self, nodes, mode }: StatusResponse): readonly Finding[] {
+  // Nodes in a store exchange no messages.
+  if (mode === 'store') return []
   return nodes
     .filter(({ id }) => id !== self.id)
     .map((node): Finding => {

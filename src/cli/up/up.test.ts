@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { Workplace } from '../../../test/support/agents.ts'
 import { conclave } from '../../../test/support/cli.ts'
@@ -88,6 +89,21 @@ it('has no leader while the partition has no majority, and one leader after it i
   send('quit')
   expect(await new Promise((resolve) => up?.once('exit', resolve))).toBe(0)
 }, 60_000)
+
+it('leaves nothing behind when it is ended while it starts', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'conclave-early-'))
+  const child = spawn(CONCLAVE, ['up', '--nodes', '3', '--http-port', '0'], {
+    stdio: 'ignore',
+    env: { ...process.env, TMPDIR: place },
+  })
+  const exited = new Promise((resolve) => child.once('exit', (code) => resolve(code)))
+  // oxlint-disable-next-line no-await-in-loop -- as soon as there is something to leave behind
+  while (readdirSync(place).length === 0) await new Promise((resolve) => setImmediate(resolve))
+  child.kill('SIGTERM')
+  expect(await exited).toBe(0)
+  await until(() => readdirSync(place).length === 0)
+  rmSync(place, { recursive: true })
+}, 30_000)
 
 it('stops after --seconds without leaving anything behind, and prints JSON', async () => {
   const { out } = start('--seconds', '4', '--json')

@@ -11,6 +11,8 @@ export function summaryOf(message: Message): MessageSummary | null {
         ? { words: `renews epoch ${known.epoch}`, isRoutine: true }
         : { words: `asks for support in epoch ${known.epoch}`, isRoutine: false }
     case 'Reply': {
+      // An unsolicited Reply (sendNotice).
+      if (known.votes.length === 0) return { words: 'names the voters', isRoutine: true }
       const supporters = known.votes.filter(({ support }) => support).map(({ node }) => node)
       return supporters.length === known.votes.length
         ? {

@@ -25,7 +25,7 @@ export function checkAdminToken(c: Context, adminToken: string | null): Response
 }
 
 /** Checks of load balancers, which cannot send a token, and the files of the page, which contain no state. */
-const OPEN_PATHS = /^\/(?:healthz|readyz|leader|assets\/[^/]*)$/
+const OPEN_PATHS = /^\/(?:healthz|readyz|leader|(?:playground\/)?assets\/[^/]*|playground\/)$/
 
 /** Refuses to read the state without one of these tokens. Other requests check the admin token themselves. */
 export function requireReadToken(tokens: readonly (string | null)[]): MiddlewareHandler {

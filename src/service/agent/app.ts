@@ -21,7 +21,7 @@ import {
 } from './responses.ts'
 import type { ServedGroup } from './served-group.ts'
 import { addStreamRoutes } from './stream-routes.ts'
-import { loadWebPage } from './web-page.ts'
+import { loadPlayground, loadWebPage } from './web-page.ts'
 
 export type AppOptions = {
   /** By name; at least one. */
@@ -176,6 +176,9 @@ function addPage(app: Hono<WithBody>, withGroup: WithGroup, options: AppOptions)
     return web.page(c, local()?.url ?? null)
   })
   app.get('/assets/:name', (c) => web.asset(c, c.req.param('name')))
+  const playground = loadPlayground('none')
+  app.get('/playground/', (c) => playground.page(c))
+  app.get('/playground/assets/:name', (c) => playground.asset(c, c.req.param('name')))
   app.get('/v1/local', (c) => {
     const body = local()
     const message = 'this agent was not started by conclave up: it has no local supervisor'

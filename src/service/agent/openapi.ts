@@ -270,6 +270,25 @@ const BASE_ROUTES: readonly Route[] = [
   },
   {
     method: 'get',
+    path: '/playground/',
+    summary: 'the playground: the protocols of this agent, simulated in the browser',
+    takesGroup: false,
+    admin: 'never',
+    responses: { 200: { description: 'the page', type: 'text/html' }, 503: error('the page is not built') },
+  },
+  {
+    method: 'get',
+    path: '/playground/assets/{name}',
+    summary: 'scripts and styles of the playground',
+    takesGroup: false,
+    admin: 'never',
+    responses: {
+      200: { description: 'the file', type: 'text/javascript' },
+      404: error('there is no such file'),
+    },
+  },
+  {
+    method: 'get',
     path: '/v1/groups',
     summary: 'the names of all groups that the agent serves',
     takesGroup: false,

@@ -31,12 +31,12 @@ const TERMS: readonly TermResponse[] = [
 
 type Sent = { readonly path: string; readonly body: Record<string, readonly Record<string, unknown>[]> }
 
-function lab() {
+function lab(collector = 'http://127.0.0.1:4318') {
   const sent: Sent[] = []
   const failures: string[] = []
   const state = { now: 30_000, status: 200, error: null as Error | null }
   const exporter = new OtlpExporter({
-    url: 'http://127.0.0.1:4318',
+    url: collector,
     version: '1.2.3',
     groups: [
       {
@@ -131,6 +131,12 @@ describe('the export to an OpenTelemetry collector', () => {
       key: 'conclave.cause.text',
       value: { stringValue: 'a was late by 93 ms (σ is 30 ms)' },
     })
+  })
+
+  it('keeps the path of the collector', async () => {
+    const { exporter, sent } = lab('http://127.0.0.1:4318/team/otlp/')
+    await exporter.export()
+    expect(paths(sent)).toEqual(['/team/otlp/v1/metrics', '/team/otlp/v1/traces'])
   })
 
   it('reports a failure once, and sends the same spans when the collector is back', async () => {

@@ -17,7 +17,7 @@ export type ExportedGroup = {
 }
 
 export type OtlpOptions = {
-  /** URL of the collector, without a path. */
+  /** URL of the collector, without /v1/metrics and /v1/traces. */
   readonly url: string
   readonly version: string
   readonly groups: readonly ExportedGroup[]
@@ -72,7 +72,10 @@ export class OtlpExporter {
   }
 
   async #post(path: string, body: object): Promise<void> {
-    const response = await this.#options.fetch(new URL(path, this.#options.url), {
+    const { url } = this.#options
+    // As for OTEL_EXPORTER_OTLP_ENDPOINT, the path of the URL stays.
+    const base = new URL(url).pathname.replace(/\/$/, '')
+    const response = await this.#options.fetch(new URL(base + path, url), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),

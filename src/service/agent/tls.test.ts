@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AgentProcess, conclave, Workplace } from '../../../test/support/agents.ts'
 import { type Certificates, makeCertificates } from '../../../test/support/certificates.ts'
+import { freePorts } from '../../../test/support/ports.ts'
 
 let place: Workplace
 let made: Certificates
@@ -34,7 +35,9 @@ describe('an agent with a certificate', () => {
     ])
     expect([unknown?.code, unknown?.said]).toEqual([
       4,
-      expect.stringContaining('no agent responds at https://'),
+      expect.stringMatching(
+        /^conclave: no agent responds at https:.* its certificate is not trusted: .*--ca-file/,
+      ),
     ])
     expect([without?.code, without?.said]).toEqual([
       5,
@@ -54,10 +57,47 @@ describe('an agent with a certificate', () => {
     await agent.logged('elected')
     const ask = (...words: readonly string[]) =>
       conclave(['leader', '--agent', url, '--ca-file', made.ca, ...words])
-    expect((await ask()).code).toBe(4)
+    expect(await ask()).toMatchObject({
+      code: 4,
+      said: expect.stringContaining('(--client-cert, --client-key)'),
+    })
     expect(await ask('--client-cert', made.clientCert, '--client-key', made.clientKey)).toMatchObject({
       out: 'a\n',
     })
+    expect(await agent.kill('SIGTERM')).toBe(0)
+  }, 60_000)
+
+  it('answers the doctor, who trusts exactly the certificate in the configuration', async () => {
+    const [port = 0, udp = 0] = await freePorts(2)
+    const node = [
+      '--group',
+      'g',
+      '--id',
+      'a',
+      '--listen',
+      `127.0.0.1:${udp}`,
+      '--key-file',
+      place.path('key'),
+    ]
+    const http = ['--http', `127.0.0.1:${port}`, '--read-token-file', readToken]
+    const certificate = ['--http-cert', made.serverCert, '--http-key', made.serverKey]
+    const words = [...node, ...http, ...certificate, '--option', 'sigmaMs=300']
+    const examine = (...more: readonly string[]) =>
+      conclave(['doctor', ...words, '--measure-ms', '50', ...more], { NO_COLOR: '1' })
+    const agent = place.start(words)
+    await agent.logged('elected')
+    const { out } = await examine()
+    expect(out).toContain(`✓ HTTP 127.0.0.1:${port} is used by the running agent`)
+    expect(out).toContain('▲ at risk: a leads g')
+    expect(out).not.toContain('✖ ')
+    // The agent has another certificate than the configuration says.
+    const other = ['--http-cert', made.clientCert, '--http-key', made.clientKey]
+    const wrong = await examine(...other)
+    expect(wrong.out).toContain(
+      `▲ the agent at https://127.0.0.1:${port} does not say its status: its certificate is not the one in the configuration`,
+    )
+    expect(wrong.out).toContain(`▲ HTTP 127.0.0.1:${port} is in use`)
+    expect(wrong.out).not.toContain('stop the process')
     expect(await agent.kill('SIGTERM')).toBe(0)
   }, 60_000)
 

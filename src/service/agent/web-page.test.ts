@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { Hono } from 'hono'
 import { afterAll, describe, expect, it } from 'vitest'
-import { loadWebPage, pagePolicy } from './web-page.ts'
+import { loadPlayground, loadWebPage, pagePolicy } from './web-page.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-page-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -61,5 +61,25 @@ describe('the live page', () => {
     expect(await response.json()).toMatchObject({
       error: { message: 'the page is not built: run npm run build' },
     })
+  })
+})
+
+describe('the playground of an agent', () => {
+  const playground = loadPlayground('none', pathToFileURL(`${folder}/`))
+  const app = new Hono()
+  app.get('/playground/', (c) => playground.page(c))
+  app.get('/playground/assets/:name', (c) => playground.asset(c, c.req.param('name')))
+
+  it('can send no request to the agent, neither the page nor a module in its workers', async () => {
+    for (const path of ['/playground/', '/playground/assets/a-1.js']) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other, so that a failure names its path
+      const response = await app.request(path)
+      expect([path, response.status]).toEqual([path, 200])
+      expect(response.headers.get('content-security-policy')).toContain("connect-src 'none';")
+    }
+  })
+
+  it('does not send other files', async () => {
+    expect((await app.request('/playground/assets/notes.txt')).status).toBe(404)
   })
 })

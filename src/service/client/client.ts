@@ -1,4 +1,5 @@
 /** HTTP client for an agent: status, events, step-down, and claims on its term. */
+import { AgentUnreachableError } from './errors.ts'
 import { parseEventStream, type ServerSentEvent } from './event-stream.ts'
 import { getJson, parseJson, type RequestOptions, sendRequest, toClientError } from './request.ts'
 import type {
@@ -81,9 +82,13 @@ export type WatchEvent =
   | { readonly type: 'history'; readonly term: TermResponse }
   | { readonly type: 'event'; readonly id: string; readonly event: AgentEvent }
 
+/** The agent sends something at least every 10 s. */
+const SILENCE_MS = 30_000
+
 /**
  * Yields the events of a group from now on, or since the event with the id `after`. Ends when the agent closes the
- * stream or the signal is aborted.
+ * stream or the signal is aborted. Throws AgentUnreachableError when the connection breaks, also when it just becomes
+ * silent.
  */
 export async function* watch(
   options: RequestOptions & {
@@ -95,18 +100,21 @@ export async function* watch(
   const headers: Record<string, string> = { accept: 'text/event-stream' }
   if (typeof options.after === 'string') headers['last-event-id'] = options.after
   const path = options.status === true ? '/v1/events' : '/v1/events?only=events'
-  const { body } = await sendRequest(options, path, { headers })
+  const silence = new SilenceLimit(options.agent)
+  const signals = options.signal === undefined ? [silence.signal] : [options.signal, silence.signal]
+  const limited = { ...options, signal: AbortSignal.any(signals) }
+  const { body } = await silence.limit(sendRequest(limited, path, { headers }))
   if (body === null) return
-  const events = parseEventStream(body)
+  const events = parseEventStream(silence.observe(body))
   try {
     for (;;) {
       let next: Awaited<ReturnType<typeof events.next>>
       try {
         // oxlint-disable-next-line no-await-in-loop -- events come one after the other
-        next = await events.next()
+        next = await silence.limit(events.next())
       } catch (error) {
         if (options.signal?.aborted === true) return
-        throw toClientError(options, error)
+        throw toClientError(limited, error)
       }
       if (next.done === true) return
       const event = parseWatchEvent(next.value)
@@ -115,6 +123,47 @@ export async function* watch(
   } finally {
     // Closes the connection when the caller leaves the loop; an open one would keep the process running.
     await events.return()
+  }
+}
+
+/** Aborts its signal when nothing arrives for a while: a host that vanished closes no connection. */
+class SilenceLimit {
+  readonly #agent: string
+  readonly #aborting = new AbortController()
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(agent: string) {
+    this.#agent = agent
+  }
+
+  get signal(): AbortSignal {
+    return this.#aborting.signal
+  }
+
+  /** Limits the silence while the caller waits, and only then. */
+  async limit<T>(waiting: Promise<T>): Promise<T> {
+    this.#start()
+    try {
+      return await waiting
+    } finally {
+      clearTimeout(this.#timer)
+    }
+  }
+
+  async *observe(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+    for await (const chunk of chunks) {
+      // Keep-alive comments are no events, so the caller may still wait.
+      this.#start()
+      yield chunk
+    }
+  }
+
+  #start(): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      const message = `the agent at ${this.#agent} has sent nothing for ${SILENCE_MS / 1000} s; check that it is running and that the network lets its answers through`
+      this.#aborting.abort(new AgentUnreachableError(message))
+    }, SILENCE_MS)
   }
 }
 

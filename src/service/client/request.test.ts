@@ -9,18 +9,25 @@ function respond(status: number, json: () => Promise<unknown>): FetchResponse {
 }
 
 describe('sendRequest', () => {
-  it('resolves the path against the address, and adds the group', async () => {
+  it('keeps the path of an agent behind a proxy, and adds the group', async () => {
     const seen: Parameters<Fetch>[] = []
     const fetch: Fetch = async (...words) => {
       seen.push(words)
       return respond(200, async () => 1)
     }
-    await sendRequest({ agent: `${agent}/ignored`, group: 'a b', fetch }, '/v1/leader?x=1', {
-      method: 'POST',
-    })
-    await sendRequest({ agent, group: null, fetch }, '/v1/leader', {})
-    expect(seen.map(([url]) => url.href)).toEqual([`${agent}/v1/leader?x=1&group=a+b`, `${agent}/v1/leader`])
-    expect(seen.map(([, init]) => init)).toEqual([
+    await sendRequest({ agent, group: 'a b', fetch }, '/v1/leader?x=1', { method: 'POST' })
+    const paths = ['', '/', '/ops/a%20b', '/ops/?group=c#d']
+    await Promise.all(
+      paths.map((path) => sendRequest({ agent: `${agent}${path}`, group: null, fetch }, '/v1/leader', {})),
+    )
+    expect(seen.map(([url]) => url.href)).toEqual([
+      `${agent}/v1/leader?x=1&group=a+b`,
+      `${agent}/v1/leader`,
+      `${agent}/v1/leader`,
+      `${agent}/ops/a%20b/v1/leader`,
+      `${agent}/ops/v1/leader`,
+    ])
+    expect(seen.slice(0, 2).map(([, init]) => init)).toEqual([
       { method: 'POST', redirect: 'error' },
       { redirect: 'error' },
     ])
@@ -103,6 +110,26 @@ describe('a failure of fetch', () => {
       `no agent responds at ${agent}: connect ECONNREFUSED; check that the agent is running and that the address is right`,
     )
     expect([shown.code, shown.cause]).toEqual(['ERR_CONCLAVE_AGENT_UNREACHABLE', error])
+  })
+
+  it.each([
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'its certificate is not trusted: give the authority that signed it'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its certificate is not trusted: give the authority that signed it'],
+    ['CERT_HAS_EXPIRED', 'renew its certificate'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'use a name that its certificate contains'],
+  ])('of TLS with the code %s says what to do', (code, remedy) => {
+    const error = Object.assign(new Error('why'), { code })
+    for (const seen of [error, new TypeError('fetch failed', { cause: error })])
+      expect((toClientError({ agent }, seen) as Error).message).toContain(`: why; ${remedy}`)
+  })
+
+  it.each([
+    ['wrong version number', 'it does not use TLS: write http:// instead of https://'],
+    ['tlsv13 alert certificate required', 'give this client a certificate that the agent accepts'],
+  ])('of OpenSSL, %s, shows the reason without its place in the source', (reason, remedy) => {
+    const text = `write EPROTO 808CE2:error:0A00010B:SSL routines:f:${reason}:../x.c:350:\n`
+    const shown = toClientError({ agent }, Object.assign(new Error(text), { code: 'EPROTO', reason }))
+    expect((shown as Error).message).toContain(`no agent responds at ${agent}: ${reason}; ${remedy}`)
   })
 
   it('is the reason of the caller who aborted, unless that is a timeout', () => {

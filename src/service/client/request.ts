@@ -57,7 +57,7 @@ export async function sendRequest(
 ): Promise<FetchResponse> {
   let response: FetchResponse
   try {
-    const url = new URL(path, options.agent)
+    const url = urlOf(options.agent, path)
     if (typeof options.group === 'string') url.searchParams.set('group', options.group)
     response = await (options.fetch ?? fetch)(url, {
       ...init,
@@ -81,13 +81,36 @@ export async function sendRequest(
   )
 }
 
+/** A path of the agent. A proxy may serve the agent under a path of its own. */
+function urlOf(agent: string, path: string): URL {
+  const base = new URL(agent).pathname.replace(/\/$/, '')
+  return new URL(base + path, agent)
+}
+
 /** Converts a failure of `fetch`. A caller that aborts its own signal gets its own reason back. */
 export function toClientError({ agent, signal }: RequestOptions, error: unknown): unknown {
   if (signal?.aborted === true && (signal.reason as Error | null)?.name !== 'TimeoutError')
     return signal.reason
   const { cause, message } = error as Error & { cause?: Error }
-  return new AgentUnreachableError(
-    `no agent responds at ${agent}: ${cause?.message || message}; check that the agent is running and that the address is right`,
-    { cause: error },
-  )
+  const { code = '', reason } = (cause ?? error) as TlsFailure
+  const why = reason ?? (cause?.message || message)
+  return new AgentUnreachableError(`no agent responds at ${agent}: ${why}; ${remedyFor(code, why)}`, {
+    cause: error,
+  })
+}
+
+/** Node adds these fields to errors of TLS: a name, and for OpenSSL the reason in a few words. */
+type TlsFailure = Error & { readonly code?: string; readonly reason?: string }
+
+function remedyFor(code: string, why: string): string {
+  if (/certificate required/.test(why))
+    return 'give this client a certificate that the agent accepts (--client-cert, --client-key)'
+  if (/wrong version number|packet length too long/.test(why))
+    return 'it does not use TLS: write http:// instead of https://'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'use a name that its certificate contains'
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return 'renew its certificate, or correct the clock of this host'
+  if (/CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code))
+    return 'its certificate is not trusted: give the authority that signed it (--ca-file)'
+  return 'check that the agent is running and that the address is right'
 }

@@ -160,6 +160,12 @@ groups:
       ],
     ],
     [
+      'a collector that is not reached over HTTP',
+      `${GOOD}otlp: grpc://127.0.0.1:4317\n`,
+      {},
+      [/^conclave.yaml:8:7: otlp: must be a URL such as http:\/\/127\.0\.0\.1:4318$/],
+    ],
+    [
       'wrong types, all at once',
       'group: 7\nlisten: here\npeers: [b]\npriority: high\nobserver: maybe\n',
       {},

@@ -46,7 +46,7 @@ const processFields = {
     .enum(['json', 'text'])
     .describe('json: one JSON object per line; text: one readable line per event'),
   otlp: z
-    .url({ protocol: /^https?$/ })
+    .url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:4318' })
     .describe(
       'URL of an OpenTelemetry collector that accepts OTLP over HTTP, such as http://127.0.0.1:4318; metrics are sent to /v1/metrics, terms as traces to /v1/traces',
     ),

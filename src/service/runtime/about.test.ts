@@ -21,8 +21,11 @@ const GROUP: OwnGroup = {
 
 type Sent = { readonly to: NodeId; readonly body: Message }
 
-function process(self: string, peers: readonly string[], groups = 1): { abouts: Abouts; sent: Sent[] } {
+type Process = { readonly abouts: Abouts; readonly sent: Sent[]; readonly heard: NodeId[] }
+
+function process(self: string, peers: readonly string[], groups = 1, group = GROUP): Process {
   const sent: Sent[] = []
+  const heard: NodeId[] = []
   const measures = new ProcessMeasures(0, { read: () => null, close() {} })
   measures.noteLateness(20_000, 2 * SECOND)
   const abouts = new Abouts({ run: `run of ${self}`, version: '1.2.3' }, measures, {
@@ -31,10 +34,11 @@ function process(self: string, peers: readonly string[], groups = 1): { abouts: 
     incarnation: () => 4,
     incarnationOf: () => 4,
     heardAt: () => 2 * SECOND,
+    noteHeard: (peer) => heard.push(peer),
   })
-  for (let each = 0; each < groups; each++) abouts.addGroup(`g${each}`, () => GROUP)
+  for (let each = 0; each < groups; each++) abouts.addGroup(`g${each}`, () => group)
   abouts.page = 'http://10.0.0.1:8080/'
-  return { abouts, sent }
+  return { abouts, sent, heard }
 }
 
 const first = ({ sent }: { readonly sent: readonly Sent[] }): About => sent[0]?.body as unknown as About
@@ -77,6 +81,22 @@ describe('an About', () => {
     expect(here.sent).toHaveLength(5)
     here.abouts.tick(21 * SECOND)
     expect(here.sent).toHaveLength(6)
+  })
+
+  it('is sent every second by an observer, which sends nothing else', () => {
+    const here = process('a', ['b'], 1, { ...GROUP, role: 'observer' })
+    for (let half = 0; half <= 40; half++) here.abouts.tick((half * SECOND) / 2)
+    expect(here.sent).toHaveLength(21)
+  })
+
+  it('shows that its sender is heard, if it is fresh', () => {
+    const here = process('a', ['b'])
+    const there = process('b', ['a'])
+    here.abouts.send(3 * SECOND)
+    const message = first(here) as unknown as Message
+    there.abouts.receive('a', message, 3 * SECOND)
+    there.abouts.receive('a', message, 4 * SECOND)
+    expect(there.heard).toEqual(['a'])
   })
 
   it('stays within its size: it leaves out whom it hears, and the next one has the other groups', () => {

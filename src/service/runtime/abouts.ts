@@ -1,6 +1,7 @@
 /**
- * Exchanges `About` datagrams with all peers: every five seconds, and soon after a change. An `About` is not part of a
- * session. A replayed one is recognized by the incarnation and the number in it.
+ * Exchanges `About` datagrams with all peers: every five seconds, and soon after a change. An observer sends nothing else,
+ * so it sends them every second. An `About` is not part of a session. A replayed one is recognized by the incarnation and
+ * the number in it.
  */
 import { canonical, type Message, type Micros, type NodeId } from '../../core/index.ts'
 import {
@@ -36,6 +37,8 @@ export type AboutHooks = {
   /** Null before a session with it began. */
   incarnationOf(peer: NodeId): number | null
   heardAt(peer: NodeId): Micros | null
+  /** A fresh report of a peer arrived. */
+  noteHeard(peer: NodeId, now: Micros): void
 }
 
 /** Names this run of the process, and the version of Conclave. */
@@ -62,6 +65,8 @@ export class Abouts {
   #number = 0
   #sentAt: Micros = Number.NEGATIVE_INFINITY
   #isDirty = false
+  /** Whether this process observes a group. */
+  #isObserver = false
   /** Where the next datagram begins, if not all groups fit into one. */
   #first = 0
 
@@ -109,7 +114,7 @@ export class Abouts {
 
   /** Called about twice a second. */
   tick(now: Micros): void {
-    if (now - this.#sentAt >= (this.#isDirty ? SOON : INTERVAL)) this.send(now)
+    if (now - this.#sentAt >= (this.#isDirty || this.#isObserver ? SOON : INTERVAL)) this.send(now)
   }
 
   send(now: Micros): void {
@@ -133,6 +138,7 @@ export class Abouts {
       return 'heard before'
     if (last !== undefined && now - last.at < MIN_INTERVAL) return 'too many'
     this.#received.set(from, { about, at: now })
+    this.#hooks.noteHeard(from, now)
     return null
   }
 
@@ -230,7 +236,9 @@ export class Abouts {
       const name = names[(this.#first + each) % names.length] as string
       const read = this.#groups.get(name)
       if (read === undefined) continue
-      const entry = encodeGroup(groupDigest(name), read(now))
+      const own = read(now)
+      if (own.role === 'observer') this.#isObserver = true
+      const entry = encodeGroup(groupDigest(name), own)
       left -= sizeOf(entry) + 1
       if (left < 0) {
         this.#first = (this.#first + each) % names.length

@@ -43,6 +43,7 @@ export class EndpointObserver {
       incarnation,
       incarnationOf,
       heardAt,
+      noteHeard: (peer, at) => void this.heard.set(peer, at),
     })
     this.#wallClock = new WallClockWatch(now)
     this.#links = new LinkWatch(self, now, {

@@ -73,6 +73,26 @@ describe('a node that is later than σ', () => {
 })
 
 describe('messages that take longer than δ', () => {
+  it('does not take a peer that was stopped for a slow link: no setting would have held', () => {
+    const { warnings, measures } = lab()
+    for (let at = 2; at < 20; at++) measures.noteRoundTrip('b', 2000, at * SECOND)
+    // It answers what waited for it, all at once.
+    for (const trip of [32, 31, 5, 1]) measures.noteRoundTrip('b', trip * SECOND, 52 * SECOND + trip)
+    for (let at = 53; at < 60; at++) measures.noteRoundTrip('b', 2000, at * SECOND)
+    measures.tick(60 * SECOND)
+    expect(warnings).toEqual([])
+    expect(measures.rttTo('b')).toBe(2)
+    expect(measures.delays.spread(60 * SECOND)?.max).toBeLessThan(10)
+  })
+
+  it('measures peers that are heard rarely', () => {
+    const { warnings, measures } = lab()
+    for (let at = 2; at < 60; at += 6) measures.noteRoundTrip('b', 41_000, at * SECOND)
+    measures.noteRoundTrip('b', 91_000, 66 * SECOND)
+    measures.tick(68 * SECOND)
+    expect(warnings).toEqual([expect.stringContaining('slow: messages took up to 71 ms, from b')])
+  })
+
   it('are measured by round trips, of which the shortest is split in halves', () => {
     const { warnings, measures } = lab()
     for (let at = 2; at < 10; at++) measures.noteRoundTrip('b', 2000, at * SECOND)

@@ -70,6 +70,35 @@ describe('the watch of the links', () => {
     }
   })
 
+  it('does not take a node that was stopped for a broken link when it returns', () => {
+    for (let stop = 20; stop < 26; stop += 0.5) {
+      const { warnings, runUntil } = lab()
+      let last = runUntil(stop, ALL)
+      last = runUntil(49.5, (pair) => !pair.includes('b'), last)
+      // It tells whom it hears before it has read what arrived meanwhile.
+      last = runUntil(50, (pair) => pair !== 'ba' && pair !== 'bc', last)
+      runUntil(80, ALL, last)
+      expect({ stop, warnings }).toEqual({ stop, warnings: [] })
+    }
+  })
+
+  it('does not take a node that starts, and that others hear a little sooner, for a broken link', () => {
+    const { warnings, runUntil } = lab()
+    let last = runUntil(24.5, (pair) => !pair.includes('b'))
+    warnings.length = 0
+    last = runUntil(26, (pair) => !['ab', 'ba'].includes(pair), last)
+    runUntil(40, ALL, last)
+    expect(warnings).toEqual([])
+  })
+
+  it('reports a node that returned, and no longer hears this one', () => {
+    const { warnings, runUntil } = lab()
+    let last = runUntil(20, ALL)
+    last = runUntil(49.5, (pair) => !pair.includes('b'), last)
+    runUntil(58, (pair) => pair !== 'ba', last)
+    expect(warnings).toEqual([expect.stringContaining('b is heard here but does not hear this node')])
+  })
+
   it('reports a node that others hear and this one does not, once, within 10 s', () => {
     for (let cut = 20; cut < 26; cut += 0.5) {
       const { warnings, runUntil } = lab()

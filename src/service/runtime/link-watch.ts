@@ -25,6 +25,8 @@ const PATIENCE: Micros = 5_000_000
 const RECENT: Micros = 2_000_000
 /** A peer that was not heard for this time is silent. */
 const SILENT: Micros = 4_000_000
+/** A peer that others hear is reported if it is still not heard here after this time. */
+const ELSEWHERE: Micros = 2_000_000
 /** An address is reported after this many datagrams: one may be a remnant of a move. */
 const LEAST_SENT = 3
 const MOST_REMEMBERED = 1000
@@ -44,6 +46,10 @@ export class LinkWatch {
   readonly #outOfSession = new Map<NodeId, { readonly since: Micros; lastAt: Micros }>()
   /** The peers whose datagrams were dropped. */
   readonly #dropped = new Set<NodeId>()
+  /** Since when other nodes hear a peer that is not heard here. */
+  readonly #heardElsewhere = new Map<NodeId, Micros>()
+  /** Since when a peer is heard without a break, and when it was last heard. */
+  readonly #heard = new Map<NodeId, { readonly since: Micros; lastAt: Micros }>()
   /** When a peer was last heard from its configured address. */
   readonly #atHomeAt = new Map<NodeId, Micros>()
 
@@ -115,15 +121,19 @@ export class LinkWatch {
 
   /** Called about twice a second. */
   tick(now: Micros): void {
-    if (now - this.#startedAt < PATIENCE) return
+    const isStarting = now - this.#startedAt < PATIENCE
     for (const { id, address, isResolved } of this.#hooks.peers()) {
       const heardAt = this.#hooks.heardAt(id)
+      const isHeard = heardAt !== null && now - heardAt < RECENT
+      const heardFor = isHeard ? now - this.#heardSince(id, now) : 0
+      if (isHeard) this.#heardElsewhere.delete(id)
+      if (isStarting) continue
       const isAnswering = this.#elsewhere.has(id) || this.#dropped.has(id) || this.#outOfSession.has(id)
       if (heardAt === null && isResolved && !isAnswering) this.#reportSilence(id, address, now)
       const stranger = this.#outOfSession.get(id)
       if (stranger !== undefined && now - stranger.lastAt < RECENT) {
         if (now - stranger.since >= SILENT) this.#reportUnheardBy(id)
-      } else if (heardAt !== null && now - heardAt < RECENT) this.#checkHeardBy(id)
+      } else if (isHeard) this.#checkHeardBy(id, heardFor)
       else this.#checkHeardElsewhere(id, heardAt, now)
     }
   }
@@ -132,7 +142,20 @@ export class LinkWatch {
     this.#elsewhere.delete(peer)
     this.#dropped.delete(peer)
     this.#outOfSession.delete(peer)
+    this.#heard.delete(peer)
+    this.#heardElsewhere.delete(peer)
     this.#atHomeAt.delete(peer)
+  }
+
+  /** The peer is heard now. */
+  #heardSince(peer: NodeId, now: Micros): Micros {
+    const known = this.#heard.get(peer)
+    if (known !== undefined && now - known.lastAt < RECENT) {
+      known.lastAt = now
+      return known.since
+    }
+    this.#heard.set(peer, { since: now, lastAt: now })
+    return now
   }
 
   #reportSilence(id: NodeId, address: Address, now: Micros): void {
@@ -144,11 +167,13 @@ export class LinkWatch {
     )
   }
 
-  /** This node hears the peer. Does the peer hear this node? */
-  #checkHeardBy(id: NodeId): void {
+  /** This node hears the peer, for this long without a break. Does the peer hear this node? */
+  #checkHeardBy(id: NodeId, heardFor: Micros): void {
     const key = `unheard by ${id}`
     const report = this.#hooks.reportOf(id)
     if (report === null || report.ageMs > MAX_REPORT_MS) return
+    // After a pause of either node, the first report is about the time before.
+    if (heardFor - report.ageMs * 1000 < SILENT) return
     const own = report.hears[String(this.#self)]
     if (own === undefined) return
     if (own.heardMsAgo !== null && own.heardMsAgo * 1000 < SILENT) this.#reported.delete(key)
@@ -171,7 +196,14 @@ export class LinkWatch {
       return
     }
     const hearers = this.#hearersOf(id, now - (heardAt ?? this.#startedAt))
-    if (hearers.length === 0) return
+    if (hearers.length === 0) {
+      this.#heardElsewhere.delete(id)
+      return
+    }
+    const since = this.#heardElsewhere.get(id) ?? now
+    this.#heardElsewhere.set(id, since)
+    // A node that starts is not heard by all at the same moment.
+    if (now - since < ELSEWHERE) return
     this.#report(
       'link',
       `${id} is not heard here, but ${listed(hearers)} ${hearers.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,

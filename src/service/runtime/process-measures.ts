@@ -20,7 +20,21 @@ const LINK_INTERVAL: Micros = 30_000_000
 /** The weight of a new round trip in the average, as for TCP (RFC 6298). */
 const WEIGHT = 1 / 8
 
-type Link = { rtt: Micros; shortest: Micros; shortestBefore: Micros; since: Micros }
+/** A peer that was silent for this long, and much longer than usual, was stopped or cut off. */
+const LEAST_SILENCE: Micros = 2_000_000
+const USUAL_INTERVALS = 4
+
+type Link = {
+  rtt: Micros
+  shortest: Micros
+  shortestBefore: Micros
+  since: Micros
+  /** When the last round trip ended, and the usual time between two; 0 before the second. */
+  lastAt: Micros
+  interval: Micros
+  /** When the peer was heard again after a silence. */
+  returnedAt: Micros
+}
 
 export class ProcessMeasures {
   readonly lateness = new RollingHistogram()
@@ -64,6 +78,9 @@ export class ProcessMeasures {
   noteRoundTrip(peer: NodeId, trip: Micros, now: Micros): void {
     if (trip < 0 || now - this.#startedAt < WARM_UP) return
     const link = this.#linkTo(peer, trip, now)
+    noteInterval(link, now)
+    // It waited for a peer that did not run or could not be reached: that is no delay of the network.
+    if (now - trip < link.returnedAt) return
     link.rtt += (trip - link.rtt) * WEIGHT
     if (trip < link.shortest) link.shortest = trip
     this.noteDelay(peer, trip - Math.min(link.shortest, link.shortestBefore) / 2, now)
@@ -115,7 +132,15 @@ export class ProcessMeasures {
   #linkTo(peer: NodeId, trip: Micros, now: Micros): Link {
     let link = this.#links.get(peer)
     if (link === undefined) {
-      link = { rtt: trip, shortest: trip, shortestBefore: Number.POSITIVE_INFINITY, since: now }
+      link = {
+        rtt: trip,
+        shortest: trip,
+        shortestBefore: Number.POSITIVE_INFINITY,
+        since: now,
+        lastAt: now,
+        interval: 0,
+        returnedAt: Number.NEGATIVE_INFINITY,
+      }
       this.#links.set(peer, link)
     } else if (now - link.since >= LINK_INTERVAL) {
       link.shortestBefore = link.shortest
@@ -129,4 +154,12 @@ export class ProcessMeasures {
     this.#leastSigma = Math.min(...[...this.#monitors].map(({ assumed }) => assumed.sigma))
     this.#leastDelta = Math.min(...[...this.#monitors].map(({ assumed }) => assumed.delta))
   }
+}
+
+function noteInterval(link: Link, now: Micros): void {
+  const silence = now - link.lastAt
+  link.lastAt = now
+  if (link.interval === 0) link.interval = silence
+  else if (silence >= LEAST_SILENCE && silence > USUAL_INTERVALS * link.interval) link.returnedAt = now
+  else link.interval += (silence - link.interval) * WEIGHT
 }

@@ -79,7 +79,8 @@ it('kills the command and reports the loss when the guardian is killed', async (
     name: 'GuardianLostError',
     message: expect.stringContaining('the guardian of the command exited'),
   })
-  expect(isAlive(pid)).toBe(false)
+  // It has been killed; a busy kernel takes its time.
+  await until(() => !isAlive(pid))
 }, 60_000)
 
 it('kills the command when the node closes it', async () => {

@@ -69,6 +69,14 @@ export type ScenarioEvent = { readonly atMs: number } & (
   | { readonly hang: 'store'; readonly forMs: number }
   | { readonly pause: NodeId; readonly forMs: number }
   | { readonly suspend: NodeId; readonly forMs: number }
+  /** The node's clock runs at 1 + ppm / 1,000,000 from now on. */
+  | { readonly drift: NodeId; readonly ppm: number }
+  /** The node's clock jumps. */
+  | { readonly skew: NodeId; readonly byMs: number }
+  /** Messages in flight, by their numbers in the trace. */
+  | { readonly drop: number }
+  | { readonly delay: number; readonly forMs: number }
+  | { readonly copy: number; readonly afterMs?: number }
   | { readonly rules: readonly NetworkRule[] }
   | { readonly unwritable: NodeId }
   | { readonly writable: NodeId }

@@ -51,6 +51,10 @@ export function nodeList() {
     })
 }
 
+/** A clock runs at a tenth of the true rate at least, and at ten times at most. */
+const SLOWEST_PPM = -900_000
+const FASTEST_PPM = 9_000_000
+
 const probability = z.number().min(0).max(1)
 
 function piecesFor(definition: Definition, nodes: readonly NodeId[]) {
@@ -130,6 +134,7 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
 
 function eventSchemas({ node, pairs, span, graph, rules }: Pieces): { readonly [kind: string]: EventSchema } {
   const at = { atMs: z.number().min(0) }
+  const message = z.int().min(0)
   const blocks = z
     .array(z.array(node))
     .min(1)
@@ -151,6 +156,11 @@ function eventSchemas({ node, pairs, span, graph, rules }: Pieces): { readonly [
     hang: z.strictObject({ ...at, hang: z.literal('store'), forMs: milliseconds() }),
     pause: z.strictObject({ ...at, pause: node, forMs: milliseconds() }),
     suspend: z.strictObject({ ...at, suspend: node, forMs: milliseconds() }),
+    drift: z.strictObject({ ...at, drift: node, ppm: z.number().min(SLOWEST_PPM).max(FASTEST_PPM) }),
+    skew: z.strictObject({ ...at, skew: node, byMs: z.number().min(-LONGEST_MS).max(LONGEST_MS) }),
+    drop: z.strictObject({ ...at, drop: message }),
+    delay: z.strictObject({ ...at, delay: message, forMs: milliseconds() }),
+    copy: z.strictObject({ ...at, copy: message, afterMs: z.number().min(0).max(LONGEST_MS).optional() }),
     rules: z.strictObject({ ...at, rules }),
     unwritable: z.strictObject({ ...at, unwritable: node }),
     writable: z.strictObject({ ...at, writable: node }),

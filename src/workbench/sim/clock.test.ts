@@ -47,3 +47,39 @@ it('ignores a suspension within a suspension, and is prolonged by a longer one',
   clock.stop(5500, 9000)
   expect([6000, 9000, 9009].map((at) => clock.at(at))).toEqual([1001, 1001, 1010])
 })
+
+it('runs at another rate from an event on', () => {
+  const clock = new Clock(500, 0)
+  expect(clock.detunedRate).toBe(1)
+  clock.detune(1000, 1_000_000)
+  expect([1000, 1010, 2000].map((at) => clock.at(at))).toEqual([1500, 1520, 3500])
+  clock.detune(2000, -500_000)
+  expect([2000, 2010, 3000].map((at) => clock.at(at))).toEqual([3500, 3505, 4000])
+  expect([clock.detunedRate, clock.whenShows(4000)]).toEqual([0.5, 3000])
+})
+
+it('jumps, forwards and backwards', () => {
+  const clock = new Clock(500, 0)
+  clock.jump(1000, 300)
+  expect([999, 1000, 1001].map((at) => clock.at(at))).toEqual([1800, 1800, 1801])
+  clock.jump(2000, -1000)
+  expect([clock.at(2000), clock.whenShows(2000)]).toEqual([1800, 2200])
+})
+
+it('changes its rate and jumps during a suspension, without waking', () => {
+  const clock = new Clock(0, 0)
+  clock.stop(1000, 5000)
+  clock.detune(2000, 1_000_000)
+  clock.jump(3000, 100)
+  expect([3000, 5000, 5010].map((at) => clock.at(at))).toEqual([1100, 1100, 1120])
+})
+
+it('says how it runs from an instant on', () => {
+  const clock = new Clock(500, 0)
+  expect(clock.readings(100)).toEqual([{ from: 100, shows: 600, rate: 1 }])
+  clock.stop(1000, 5000)
+  expect(clock.readings(2000)).toEqual([
+    { from: 2000, shows: 1500, rate: 0 },
+    { from: 5000, shows: 1500, rate: 1 },
+  ])
+})

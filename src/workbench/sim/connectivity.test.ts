@@ -23,7 +23,7 @@ function worldOf(on: Network, lateness: number) {
 }
 
 function look(on: Network, running = ALL, lateness = 0) {
-  const { connected, stable } = connectivity(worldOf(on, lateness), running, [])
+  const { connected, stable } = connectivity(worldOf(on, lateness), { running, unwritable: [] })
   return { connected, stable }
 }
 
@@ -43,6 +43,20 @@ describe('connected are two', () => {
       ['b', 'd'],
       ['c', 'd'],
     ])
+  })
+
+  it('unless a message between them was dropped or delayed', () => {
+    const untimely = [{ from: 2, to: 0, delay: null }]
+    const { connected, stable, reach } = connectivity(worldOf(network(), 0), {
+      running: ALL,
+      unwritable: [],
+      untimely,
+    })
+    expect(connected).toHaveLength(5)
+    expect(connected).not.toContainEqual(['a', 'c'])
+    expect(stable).toEqual([])
+    expect(reach.timely).not.toContainEqual(['c', 'a'])
+    expect(reach.timely).toContainEqual(['a', 'c'])
   })
 
   it('that run: full means all of those', () => {
@@ -135,7 +149,7 @@ describe('load', () => {
   const loaded = (event: object) => {
     const on = network([1, 8])
     on.load.set({ atMs: 0, ...event } as LoadEvent, 0, () => {})
-    return connectivity(worldOf(on, 0), ALL, [])
+    return connectivity(worldOf(on, 0), { running: ALL, unwritable: [] })
   }
 
   it('that leaves all in time changes nothing', () => {
@@ -160,7 +174,7 @@ describe('load', () => {
 
 describe('reach', () => {
   const reach = (on: Network, running = ALL, unwritable: readonly number[] = [], lateness = 0) =>
-    connectivity(worldOf(on, lateness), running, unwritable).reach
+    connectivity(worldOf(on, lateness), { running, unwritable }).reach
 
   it('tells each direction apart', () => {
     const oneWay = network()

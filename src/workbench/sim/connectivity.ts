@@ -3,6 +3,17 @@ import { components, type Micros, type NodeId, type Timeliness } from '../../cor
 import type { Connected, Reach } from '../trace/index.ts'
 import type { Network } from './network.ts'
 
+/** A message that an event dropped (null) or made to take this long. */
+export type UntimelyMessage = { readonly from: number; readonly to: number; readonly delay: Micros | null }
+
+/** Which nodes run, and which of them cannot store anything. */
+type Condition = {
+  readonly running: readonly number[]
+  readonly unwritable: readonly number[]
+  /** Messages sent before this instant that an event has dropped, or made later than δ. */
+  readonly untimely?: readonly UntimelyMessage[]
+}
+
 /** Whether a message from one node may reach another in time, if both run. */
 export function mayReach(network: Network, from: number, to: number, { fast }: Timeliness): boolean {
   const { least } = network.qualityBetween(from, to)
@@ -23,12 +34,12 @@ export type ConnectivityContext = {
  */
 export function connectivity(
   { network, nodes, timeliness, lateness }: ConnectivityContext,
-  running: readonly number[],
-  unwritable: readonly number[],
+  { running, unwritable, untimely = [] }: Condition,
 ): { readonly connected: Connected; readonly stable: readonly (readonly NodeId[])[]; readonly reach: Reach } {
   const actsInTime = (node: number): boolean => lateness + network.load.mostLate(node) <= timeliness.lateness
   const isPunctual = lateness <= timeliness.lateness && running.every(actsInTime)
   const isTimely = (from: number, to: number): boolean => {
+    if (untimely.some((message) => message.from === from && message.to === to)) return false
     const { most } = network.qualityBetween(from, to)
     if (most === null || !actsInTime(from) || !actsInTime(to)) return false
     return most + network.load.addedBetween(from, to).most <= timeliness.delay

@@ -24,6 +24,11 @@ function setUp() {
     node: (id: number | string) => nodes.find((node) => node.id === id) as SimNode,
     boot: ({ id }: SimNode) => void calls.push(`boot ${id}`),
     crash: ({ id }: SimNode) => void calls.push(`crash ${id}`),
+    adjustClock: (node: SimNode, adjust: (clock: SimNode['clock']) => void) => {
+      calls.push(`adjust clock of ${node.id}`)
+      adjust(node.clock)
+    },
+    showClock: () => {},
     command: ({ id }: SimNode, command: Command) => void calls.push(`${id} ${JSON.stringify(command)}`),
   } as unknown as NodeEventTargets
   type NodeEvent = Parameters<typeof changeNode>[1]
@@ -113,6 +118,16 @@ describe('an event of a node', () => {
     nodes[1].up = false
     happen({ suspend: 2, forMs: 5 })
     expect([nodes[1].sleptFor, nodes[1].stalledUntil, queue]).toEqual([0, 0, []])
+  })
+
+  it('makes its clock drift and jump', () => {
+    const { nodes, calls, happen } = setUp()
+    const before = nodes[1].clock.at(1000)
+    happen({ drift: 2, ppm: 500_000 }, 1000)
+    expect(nodes[1].clock.at(1100)).toBe(before + 150)
+    happen({ skew: 2, byMs: -0.05 }, 1100)
+    expect(nodes[1].clock.at(1100)).toBe(before + 100)
+    expect(calls).toEqual(['adjust clock of 2', 'adjust clock of 2'])
   })
 
   it('makes its disk unwritable and writable', () => {

@@ -1,6 +1,10 @@
 /** The events of a scenario: changes of the network, and everything that happens to nodes and the store. */
 import { type Command, type Micros, microsOf, type NodeId } from '../../core/index.ts'
+import type { NodeState } from '../scenario/options.ts'
 import type { ScenarioEvent } from '../scenario/scenario.ts'
+import type { TraceRecord } from '../trace/index.ts'
+import type { Clock } from './clock.ts'
+import type { MessageEvent } from './in-flight.ts'
 import type { Load } from './load.ts'
 import type { Network } from './network.ts'
 import { stall } from './stalls.ts'
@@ -44,11 +48,31 @@ export type NodeEventTargets = {
   boot(node: SimNode): void
   crash(node: SimNode): void
   command(node: SimNode, command: Command): void
+  /** Changes the node's clock, with all that depends on it. */
+  adjustClock(node: SimNode, adjust: (clock: Clock) => void): void
+  /** Reports how the node's clock runs now. */
+  showClock(node: SimNode): void
+}
+
+/** `ignored`: why the event changes nothing, or null. */
+export function recordOf(event: ScenarioEvent, at: Micros, ignored: string | null): TraceRecord {
+  const { atMs: _atMs, ...shown } = event
+  return { type: 'world', at, event: ignored === null ? shown : { ...shown, ignored } }
+}
+
+/** The state that an event itself changes. What nodes do then has records of its own. */
+export function statesAfter(
+  event: ScenarioEvent,
+  { node }: Pick<NodeEventTargets, 'node'>,
+): readonly NodeState[] {
+  if (!('crash' in event) || event.afterEffects !== undefined) return []
+  const { id, stable } = node(event.crash)
+  return [{ node: id, state: null, stable }]
 }
 
 export function changeNode(
   world: NodeEventTargets,
-  event: Exclude<ScenarioEvent, NetworkEvent>,
+  event: Exclude<ScenarioEvent, NetworkEvent | MessageEvent>,
   now: Micros,
 ): void {
   if ('crash' in event) {
@@ -70,7 +94,13 @@ export function changeNode(
     const node = world.node(event.suspend)
     const length = microsOf(event.forMs)
     if (node.up) node.sleptFor += node.clock.stop(now, now + length)
+    world.showClock(node)
     stall(node, length, now, world.push)
+  } else if ('drift' in event) {
+    world.adjustClock(world.node(event.drift), (clock) => clock.detune(now, event.ppm))
+  } else if ('skew' in event) {
+    const by = microsOf(event.byMs)
+    world.adjustClock(world.node(event.skew), (clock) => clock.jump(now, by))
   } else if ('unwritable' in event) world.node(event.unwritable).isWritable = false
   else if ('writable' in event) world.node(event.writable).isWritable = true
   else {

@@ -53,12 +53,12 @@ export class MessageSender {
     this.#counts[kind] = (this.#counts[kind] as number) + 1
     const links = this.#links
     if (links !== null && !links.isUp(from.index, to.index)) {
-      this.#record?.({ type: 'lost', at: now, message: id, why: 'cut' })
+      this.#record?.({ type: 'lost', at: now, message: id, why: 'cut' }, [])
       return id
     }
     const why = this.#network.lossOf(from.index, to.index, name)
     if (why !== null) {
-      this.#record?.({ type: 'lost', at: now, message: id, why })
+      this.#record?.({ type: 'lost', at: now, message: id, why }, [])
       this.#notifier?.noteLoss(from, to)
       return id
     }
@@ -67,7 +67,7 @@ export class MessageSender {
     for (let copy = 0; copy < copies; copy++) {
       const unloaded = this.#network.arrivalOf(from.index, to.index, name, now)
       const arrival = this.#network.load.arrivalOf(from.index, to.index, unloaded, now)
-      this.#push(arrival, { type: 'message', from, to, body, id, label })
+      this.#push(arrival, { type: 'message', from, to, body, id, label, sentAt: now })
     }
     return id
   }

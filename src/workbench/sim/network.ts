@@ -4,6 +4,7 @@
  * Nodes are indexes here. A cut takes effect when a message is sent; messages in flight still arrive.
  */
 import type { Micros, NodeId } from '../../core/index.ts'
+import type { NetworkReading } from '../scenario/options.ts'
 import type { Random } from '../scenario/random.ts'
 import type { NetworkRule, Network as NetworkSettings, Pair, Span } from '../scenario/scenario.ts'
 import type { Connected, LossReason } from '../trace/index.ts'
@@ -91,18 +92,34 @@ export class Network {
     return this.#random.chance(this.duplicate)
   }
 
+  /** Whether links deliver in the order of sending. */
+  get isOrdered(): boolean {
+    return this.#lastArrival !== null
+  }
+
   /** When a message sent at `at` arrives. Consumes randomness. */
   arrivalOf(from: number, to: number, kind: string, at: Micros): Micros {
     const link = from * this.#count + to
     const rule = this.#rules.length > 0 ? this.#ruleFor(from, to, kind) : null
     const slow = this.#slow.size > 0 ? this.#slow.get(link) : undefined
     const { least, most } = rule?.delay ?? slow ?? this.#delay
-    let arrival = at + this.#random.integer(least, most)
-    if (this.#lastArrival !== null) {
-      const last = this.#lastArrival[link] as number
-      if (arrival < last) arrival = last
-      this.#lastArrival[link] = arrival
-    }
+    return this.#inOrder(link, at + this.#random.integer(least, most))
+  }
+
+  /** An event makes a message arrive at an instant. Returns when it does if it is behind all messages on its link. */
+  arriveBehind(from: number, to: number, at: Micros): Micros {
+    return this.#inOrder(from * this.#count + to, at)
+  }
+
+  /** An event makes a message take this long. */
+  noteDelay(delay: Micros): void {
+    this.#longest = Math.max(this.#longest, delay)
+  }
+
+  #inOrder(link: number, at: Micros): Micros {
+    if (this.#lastArrival === null) return at
+    const arrival = Math.max(at, this.#lastArrival[link] as number)
+    this.#lastArrival[link] = arrival
     return arrival
   }
 
@@ -113,8 +130,30 @@ export class Network {
 
   /** The delay from one node to another. Consumes randomness. */
   delay(from: number, to: number): Micros {
+    return this.delayFrom(this.#random, from, to)
+  }
+
+  /** The same, drawn from another source of chance. */
+  delayFrom(random: Random, from: number, to: number): Micros {
     const { least, most } = this.#slow.get(from * this.#count + to) ?? this.#delay
-    return this.#random.integer(least, most)
+    return random.integer(least, most)
+  }
+
+  /** The closed links and the slow links, by direction. */
+  reading(from: Micros): NetworkReading {
+    const pairs = this.#nodes.flatMap((a, sender) =>
+      this.#nodes.flatMap((b, receiver) => {
+        const link = sender * this.#count + receiver
+        return sender === receiver ? [] : [{ pair: [a, b] as const, link }]
+      }),
+    )
+    return {
+      from,
+      closed: pairs.filter(({ link }) => this.#open[link] === 0).map(({ pair }) => pair),
+      slow: pairs.filter(({ link }) => this.#slow.has(link)).map(({ pair }) => pair),
+      loss: this.loss,
+      duplicate: this.duplicate,
+    }
   }
 
   cut(pairs: readonly Pair[], oneWay: boolean): void {

@@ -1,5 +1,12 @@
 /** `conclave/sim`: scenarios, simulated runs, campaigns and shrinking. Unstable until 1.0. */
-export type { RunOptions } from '../scenario/options.ts'
+export type {
+  ClockReading,
+  NetworkReading,
+  NodeState,
+  RecordHook,
+  RunInspector,
+  RunOptions,
+} from '../scenario/options.ts'
 export { InvalidScenarioError, type Lookup, parseScenario } from '../scenario/parse.ts'
 export type { Report } from '../scenario/report.ts'
 export type { Network, Scenario, ScenarioEvent, ScheduleStep } from '../scenario/scenario.ts'

@@ -44,6 +44,15 @@ export class EventQueue {
     return slot
   }
 
+  /** All entries, in the order in which they will be popped. Slow. */
+  entries(): readonly { readonly time: number; readonly slot: number }[] {
+    return Array.from({ length: this.#size }, (_, at) => ({
+      time: this.#times[at] as number,
+      order: this.#orders[at] as number,
+      slot: this.#slots[at] as number,
+    })).sort((a, b) => a.time - b.time || a.order - b.order)
+  }
+
   #rise(from: number, time: number, order: number, slot: number): void {
     const times = this.#times
     const orders = this.#orders

@@ -51,6 +51,7 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
         options.observe?.(seen)
       },
       record: options.record ?? null,
+      inspect: options.inspect ?? null,
     },
     options.strict ?? false,
   )

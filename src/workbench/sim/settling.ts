@@ -5,7 +5,8 @@
 import type { Definition, Micros } from '../../core/index.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import type { Observation } from '../trace/index.ts'
-import { connectivity, mayReach } from './connectivity.ts'
+import type { Agenda } from './agenda.ts'
+import { connectivity, mayReach, type UntimelyMessage } from './connectivity.ts'
 import type { LinkNotifier } from './link-notifier.ts'
 import type { Network } from './network.ts'
 import { Silences } from './silences.ts'
@@ -43,8 +44,11 @@ export class Settling {
     return this.#silences.isAny
   }
 
-  /** Reports a disturbance and restarts the settling time. */
-  disturb(now: Micros): void {
+  /**
+   * Reports a disturbance and restarts the settling time. `messages`: dropped or delayed by an event; nodes
+   * between which they were sent count as connected only from now on.
+   */
+  disturb(now: Micros, messages: readonly UntimelyMessage[] = []): void {
     const { definition, scenario, network, nodes, lateness, notifier, observe, push } = this.#world
     const stalled = nodes.filter((node) => node.up && node.stalledUntil !== 0).map(({ id }) => id)
     const delay = Math.max(network.longestDelay, lateness) + network.load.most
@@ -52,7 +56,8 @@ export class Settling {
     notifier?.checkAll()
     this.#disturbances += 1
     const { options } = scenario
-    this.#settlesAt = now + definition.settlesWithin(options, network.longestDelay, nodes.length)
+    const within = definition.settlesWithin(options, network.longestDelay, nodes.length)
+    this.#settlesAt = now + Math.ceil(within / this.#slowestRate())
     push(this.#settlesAt, { type: 'settle', disturbance: this.#disturbances })
     const timeliness = definition.timeliness(options)
     if (timeliness === null) return
@@ -62,15 +67,20 @@ export class Settling {
       const { up, stalledUntil } = nodes[from] as SimNode
       return up && stalledUntil === 0 && mayReach(network, from, to, timeliness)
     })
-    observe({
-      type: 'connectivity',
-      at: now,
-      ...connectivity(
-        { network, nodes: scenario.nodes, timeliness, lateness },
-        running.map(({ index }) => index),
-        unwritable.map(({ index }) => index),
-      ),
-    })
+    const report = (untimely: readonly UntimelyMessage[]): void => {
+      const indexOf = ({ index }: SimNode): number => index
+      const condition = { running: running.map(indexOf), unwritable: unwritable.map(indexOf), untimely }
+      const reading = connectivity({ network, nodes: scenario.nodes, timeliness, lateness }, condition)
+      observe({ type: 'connectivity', at: now, ...reading })
+    }
+    const untimely = messages.filter(({ delay: took }) => took === null || took > timeliness.delay)
+    if (untimely.length > 0) report(untimely)
+    report([])
+  }
+
+  /** The rate of the slowest clock that an event has set. Its node needs that much longer for everything. */
+  #slowestRate(): number {
+    return this.#world.nodes.reduce((least, { clock }) => Math.min(least, clock.detunedRate), 1)
   }
 
   /** A settling time has passed; it counts if no other disturbance has come since. */
@@ -79,8 +89,8 @@ export class Settling {
   }
 
   /** The run ends: reports the system as settled if it had the time to settle or no event is left. */
-  finish(now: Micros, pending: readonly (Pending | null)[]): void {
-    if (now >= this.#settlesAt || pending.every(isIrrelevant)) this.#reportSettled(now)
+  finish(now: Micros, agenda: Agenda): void {
+    if (now >= this.#settlesAt || agenda.every(isIrrelevant)) this.#reportSettled(now)
   }
 
   /** A node that crashes at the instant its stall ends may first have sent something when its timers fired. */
@@ -124,9 +134,8 @@ export class Settling {
 }
 
 /** Whether a queue entry changes nothing any more. */
-function isIrrelevant(pending: Pending | null): boolean {
+function isIrrelevant(pending: Pending): boolean {
   return (
-    pending === null ||
     pending.type === 'settle' ||
     (pending.type === 'timer' && (pending.timer.entry !== pending.entry || pending.timer.deadline === NEVER))
   )

@@ -85,3 +85,39 @@ describe('shrinking', () => {
     expect(shrink(failing, scenario(), NO_ERROR, options).events).toHaveLength(1)
   })
 })
+
+describe('shrinking with events of clocks and messages', () => {
+  const sends = (atMs: number, text: string): object => ({
+    atMs,
+    command: { node: 1, do: 'act', effects: [send(2, { kind: 'note', text })] },
+  })
+  const events = [
+    { atMs: 1, drift: 4, ppm: 500_000 },
+    { atMs: 2, skew: 3, byMs: 5 },
+    sends(10, 'fine'),
+    sends(20, 'bad'),
+    { atMs: 20.5, delay: 1, forMs: 30 },
+    { atMs: 21, copy: 1 },
+    { atMs: 60, drop: 7 },
+  ]
+
+  it('leaves out events that the violation does not need, and events of nodes that are gone', () => {
+    const small = shrink(probeDefinition, scenario({ events }), 'no-bad-news', options)
+    expect(small.nodes).toEqual([1, 2])
+    expect(small.events).toHaveLength(1)
+    expect(violates(probeDefinition, small, 'no-bad-news', options)).toBe(true)
+  })
+
+  it('keeps a smaller scenario only if the violation remains, though its numbers may mean other messages', () => {
+    // Only the delay makes the bad news late; without the first message its number would be another.
+    const late: Spec<null> = {
+      ...noBadNews,
+      judge: (memory, seen, facts) =>
+        seen.at < 40_000 ? 'not concerned' : noBadNews.judge(memory, seen, facts),
+    }
+    const small = shrink(probeDefinition, scenario({ events }), 'no-bad-news', { specs: [late], goals: [] })
+    expect(violates(probeDefinition, small, 'no-bad-news', { specs: [late], goals: [] })).toBe(true)
+    expect(small.events.some((event) => 'delay' in event)).toBe(true)
+    expect(small.events.length).toBeLessThan(events.length)
+  })
+})

@@ -1,6 +1,9 @@
 /**
  * Shrinks a scenario that violates a specification: fewer events (delta debugging, ddmin), fewer nodes, a
  * simpler network, as long as the violation remains. Greedy in a fixed order, so the result is deterministic.
+ *
+ * Without an event or a node, later messages may have other numbers. Events that name a message by its number are kept
+ * as they are: every smaller scenario is run, and counts only if the violation remains.
  */
 import type { Definition, NodeId } from '../../core/index.ts'
 import type { RunOptions } from '../scenario/options.ts'
@@ -123,6 +126,8 @@ function subjectOf(event: ScenarioEvent): NodeId | null {
   if ('recover' in event) return event.recover
   if ('pause' in event) return event.pause
   if ('suspend' in event) return event.suspend
+  if ('drift' in event) return event.drift
+  if ('skew' in event) return event.skew
   if ('unwritable' in event) return event.unwritable
   if ('writable' in event) return event.writable
   return 'command' in event ? event.command.node : null

@@ -52,8 +52,8 @@ describe('a timer', () => {
   it('does not fire after it was stopped', () => {
     const { node, queue, timers, start } = setUp()
     timers.set(node, 'a', start + 500, 0)
-    timers.stop(node, 'a')
-    timers.stop(node, 'unknown')
+    timers.stop(node, 'a', 100)
+    timers.stop(node, 'unknown', 100)
     expect(timers.expire(queue[0]?.pending as Entry, 500)).toBeNull()
   })
 
@@ -112,7 +112,15 @@ it('a crash voids timers and returns the messages that waited', () => {
   const { node, queue, timers, start } = setUp()
   node.up = true
   timers.set(node, 'a', start + 500, 0)
-  node.backlog.push({ type: 'message', from: node, to: node, body: { kind: 'note' }, id: 7, label: 0 })
+  node.backlog.push({
+    type: 'message',
+    from: node,
+    to: node,
+    body: { kind: 'note' },
+    id: 7,
+    label: 0,
+    sentAt: 0,
+  })
   expect(takeDown(node, 100)).toEqual([7])
   expect(timers.expire(queue[0]?.pending as Entry, 500)).toBeNull()
   expect([node.up, node.state, node.timers.size, node.crashAfter]).toEqual([false, null, 0, NEVER])

@@ -3,6 +3,7 @@
  * is checked again when it comes up. So heartbeats that postpone timers are cheap.
  */
 import type { Micros } from '../../core/index.ts'
+import type { RunInspector } from '../scenario/options.ts'
 import type { Random } from '../scenario/random.ts'
 import type { Delay } from './delay.ts'
 import type { Load } from './load.ts'
@@ -13,6 +14,7 @@ export class Timers {
   readonly #lateness: Delay
   readonly #push: (time: Micros, pending: Pending) => void
   readonly #load: Load | null
+  readonly #inspect: RunInspector | null
   #entries = 0
 
   /** `lateness`: how late timers fire, without load. */
@@ -21,8 +23,10 @@ export class Timers {
     lateness: Delay,
     push: (time: Micros, pending: Pending) => void,
     load: Load | null = null,
+    inspect: RunInspector | null = null,
   ) {
     this.#load = load
+    this.#inspect = inspect
     this.#random = random
     this.#lateness = lateness
     this.#push = push
@@ -33,16 +37,33 @@ export class Timers {
     const deadline = typeof at === 'number' ? at : this.#random.integer(at[0], at[1])
     let timer = node.timers.get(name)
     if (timer === undefined) {
-      timer = { node, name, deadline: NEVER, queuedFor: NEVER, entry: -1 }
+      timer = { node, name, deadline: NEVER, queuedFor: NEVER, entry: -1, queuedAt: NEVER }
       node.timers.set(name, timer)
     }
     timer.deadline = deadline
+    if (this.#inspect !== null) this.#show(timer, now)
     if (deadline < timer.queuedFor) this.#queue(timer, node.clock.whenShows(deadline), now)
   }
 
-  stop(node: SimNode, name: string): void {
+  stop(node: SimNode, name: string, now: Micros): void {
     const timer = node.timers.get(name)
-    if (timer !== undefined) timer.deadline = NEVER
+    if (timer === undefined || timer.deadline === NEVER) return
+    timer.deadline = NEVER
+    this.#inspect?.timer(node.id, now, name, null)
+  }
+
+  /** Reports when the node's timers are due. */
+  show(node: SimNode, now: Micros): void {
+    for (const timer of node.timers.values()) if (timer.deadline !== NEVER) this.#show(timer, now)
+  }
+
+  /** After the node's clock has changed: what is due earlier than before is queued again. */
+  retime(node: SimNode, now: Micros): void {
+    for (const timer of node.timers.values()) {
+      if (timer.deadline === NEVER) continue
+      const due = node.clock.whenShows(timer.deadline)
+      if (due < timer.queuedAt) this.#queue(timer, due, now)
+    }
   }
 
   /** The timer that fires when its queue entry comes up; null if it was stopped, replaced or moved. */
@@ -67,6 +88,11 @@ export class Timers {
     const late = most === 0 || due <= now ? 0 : this.#random.integer(least, most)
     const loaded = due <= now ? 0 : (this.#load?.lateness(timer.node.index, now) ?? 0)
     timer.entry = this.#entries++
-    this.#push(Math.max(due, now) + late + loaded, { type: 'timer', timer, entry: timer.entry })
+    timer.queuedAt = Math.max(due, now) + late + loaded
+    this.#push(timer.queuedAt, { type: 'timer', timer, entry: timer.entry })
+  }
+
+  #show({ node, name, deadline }: Timer, now: Micros): void {
+    this.#inspect?.timer(node.id, now, name, Math.max(node.clock.whenShows(deadline), now))
   }
 }

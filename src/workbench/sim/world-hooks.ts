@@ -1,10 +1,12 @@
 /** What a timed world reports, and the error that ends a runaway run. */
-import type { Observation, TraceRecord } from '../trace/index.ts'
+import type { RecordHook, RunInspector } from '../scenario/options.ts'
+import type { Observation } from '../trace/index.ts'
 
 export type WorldHooks = {
   observe(seen: Observation): void
   /** Null if no trace is wanted: then no records are built. */
-  readonly record: ((record: TraceRecord) => void) | null
+  readonly record: RecordHook | null
+  readonly inspect?: RunInspector | null
   /** A run with more steps is a runaway; 500 million by default. */
   readonly maxSteps?: number
 }

@@ -13,6 +13,7 @@ import {
   type Step,
   type View,
 } from '../../core/index.ts'
+import type { NodeState } from '../scenario/options.ts'
 import type { Scenario, ScenarioEvent } from '../scenario/scenario.ts'
 import { DEFAULT_LINK_HISTORY } from '../untimed/link-ends.ts'
 import type { Clock } from './clock.ts'
@@ -27,6 +28,8 @@ export type Timer = {
   /** Its entry in the queue: the deadline it was queued for (or NEVER), and its number. */
   queuedFor: Micros
   entry: number
+  /** The true time of that entry. */
+  queuedAt: Micros
 }
 
 export type SimNode = {
@@ -65,6 +68,7 @@ export type Pending =
       readonly id: number
       /** The incarnation of the link in which it was sent; 0 if nodes are not notified of links. */
       readonly label: number
+      readonly sentAt: Micros
     }
   | { readonly type: 'timer'; readonly timer: Timer; readonly entry: number }
   | { readonly type: 'command'; readonly node: SimNode; readonly command: Command }
@@ -135,6 +139,11 @@ export function statusOf(node: SimNode, now: Micros): { readonly view: View; rea
   const view = node.protocol.view(node.state, node.clock.at(now) + missed)
   const until = trueUntil(node, view)
   return { view, until: until === null ? null : until - node.sleptFor }
+}
+
+/** The node's state after a step, for the record of the step. `cutAfter`: as in the record. */
+export function stateAfter({ id, state, stable }: SimNode, cutAfter: number | null): readonly NodeState[] {
+  return [{ node: id, state: cutAfter === null ? state : null, stable }]
 }
 
 export function persists({ effects }: Step<Plain>): boolean {

@@ -53,6 +53,20 @@ describe('connectivity', () => {
     expect(observed({}, probeDefinition).filter(({ type }) => type === 'connectivity')).toEqual([])
   })
 
+  it('begins again for two nodes when a message between them is dropped, or comes too late', () => {
+    const sent = act(10, 1, send(2, { kind: 'note', text: 'a' }))
+    const without = [
+      [1, 3],
+      [2, 3],
+    ]
+    const broken = [whole(0), whole(10), [12, without, []], whole(12)]
+    expect(reported([sent, { atMs: 12, drop: 0 }])).toEqual(broken)
+    expect(reported([sent, { atMs: 12, delay: 0, forMs: 6 }])).toEqual(broken)
+    expect(reported([sent, { atMs: 12, delay: 0, forMs: 5 }])).toEqual([whole(0), whole(10), whole(12)])
+    expect(reported([sent, { atMs: 12, copy: 0 }])).toEqual([whole(0), whole(10), whole(12)])
+    expect(reported([sent, { atMs: 30, drop: 0 }])).toEqual([whole(0), whole(10)])
+  })
+
   it('leaves out who has crashed, until it recovers', () => {
     const events = [
       { atMs: 10, crash: 1 },
@@ -246,5 +260,24 @@ describe('a lease', () => {
       [0, 'leader', 100],
       [120, 'leader', 157],
     ])
+  })
+})
+
+describe('settling', () => {
+  const settledAt = (...events: readonly PlainObject[]): readonly number[] =>
+    observed({ events }, probeDefinition).flatMap((seen) => (seen.type === 'settled' ? [msOf(seen.at)] : []))
+
+  it('takes as much longer as an event has made the slowest clock slower', () => {
+    expect(settledAt({ atMs: 100, drift: 1, ppm: 500_000 })).toEqual([10, 110, 1000])
+    expect(settledAt({ atMs: 100, drift: 1, ppm: -500_000 })).toEqual([10, 120, 1000])
+    expect(settledAt({ atMs: 100, drift: 1, ppm: -500_000 }, { atMs: 200, drift: 1, ppm: 0 })).toEqual([
+      10, 120, 210, 1000,
+    ])
+  })
+
+  it('begins again with each event of a message, unless the event is ignored', () => {
+    const sent = act(100, 1, send(2, { kind: 'note', text: 'a' }))
+    expect(settledAt(sent, { atMs: 102, drop: 0 })).toEqual([10, 112, 1000])
+    expect(settledAt(sent, { atMs: 200, drop: 0 })).toEqual([10, 110, 1000])
   })
 })

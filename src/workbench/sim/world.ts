@@ -23,13 +23,15 @@ import {
 import { Random } from '../scenario/random.ts'
 import type { Scenario, ScenarioEvent } from '../scenario/scenario.ts'
 import type { LossReason } from '../trace/index.ts'
-import { changeNetwork, changeNode, type NodeEventTargets } from './events.ts'
+import { adjustClock, showClock } from './adjust-clock.ts'
+import { Agenda } from './agenda.ts'
+import { changeNetwork, changeNode, type NodeEventTargets, recordOf, statesAfter } from './events.ts'
+import { InFlight, isMessageEvent } from './in-flight.ts'
 import { LinkNotifier } from './link-notifier.ts'
 import type { LinkStates } from './link-states.ts'
 import { makeNodes } from './make-nodes.ts'
 import { MessageSender } from './message-sender.ts'
 import { delayOf, Network } from './network.ts'
-import { EventQueue } from './queue.ts'
 import { RegisterCalls } from './register-calls.ts'
 import { Settling } from './settling.ts'
 import { resume } from './stalls.ts'
@@ -42,6 +44,7 @@ import {
   type Pending,
   persists,
   type SimNode,
+  stateAfter,
   statusOf,
   takeDown,
   trueUntil,
@@ -59,11 +62,7 @@ export class World {
   readonly #network: Network
   readonly #store: Store
   readonly #random: Random
-  readonly #queue = new EventQueue()
-  readonly #pending: (Pending | null)[] = []
-  readonly #push = (time: Micros, pending: Pending): void => {
-    this.#pending[this.#queue.push(time)] = pending
-  }
+  readonly #agenda = new Agenda()
   readonly #hooks: WorldHooks
   readonly #definition: Definition
   #now: Micros = 0
@@ -71,6 +70,7 @@ export class World {
   #sent: number[] = []
   readonly #timers: Timers
   readonly #sender: MessageSender
+  readonly #inFlight: InFlight
   readonly #settling: Settling
   readonly #targets: NodeEventTargets
   /** Null if nodes are not notified of link changes. */
@@ -82,17 +82,20 @@ export class World {
     this.#definition = definition
     this.#hooks = hooks
     this.#random = new Random(scenario.seed)
-    const push = this.#push
+    const { push } = this.#agenda
+    const { observe, record, inspect = null } = hooks
     const lateness = delayOf(scenario.clocks.lateMs)
     const network = new Network(scenario.nodes, scenario.network, scenario.links, this.#random)
-    this.#timers = new Timers(this.#random, lateness, push, network.load)
+    const timers = new Timers(this.#random, lateness, push, network.load, inspect)
+    this.#timers = timers
     this.#network = network
     const model = definition.registers?.model(scenario.options) ?? null
     const store = new Store(scenario.nodes, scenario.registers, this.#random, model?.burials === 'blind')
     this.#store = store
     const nodes = makeNodes(definition, scenario, this.#random, strictly)
     this.#byId = new Map(nodes.map((node) => [node.id, node]))
-    for (const event of scenario.events) this.#push(microsOf(event.atMs), { type: 'event', event })
+    for (const event of scenario.events) push(microsOf(event.atMs), { type: 'event', event })
+    const { initial } = scenario
     this.#calls = new RegisterCalls(this.#store, push)
     const links = linkStatesOf(definition, scenario)
     this.#links = links
@@ -100,19 +103,11 @@ export class World {
     const context = { now: () => this.#now, push, advance }
     const notifier = links === null ? null : new LinkNotifier(links, network, nodes, context)
     this.#notifier = notifier
-    this.#sender = new MessageSender({ definition, network, links, notifier, record: hooks.record, push })
-    const { observe } = hooks
-    this.#settling = new Settling({
-      definition,
-      scenario,
-      network,
-      store,
-      nodes,
-      lateness: lateness.most,
-      notifier,
-      observe,
-      push,
-    })
+    this.#sender = new MessageSender({ definition, network, links, notifier, record, push })
+    const { seed } = scenario
+    this.#inFlight = new InFlight({ agenda: this.#agenda, nodes, network, notifier, record, seed })
+    const parts = { definition, scenario, network, store, nodes, notifier, observe, push }
+    this.#settling = new Settling({ ...parts, lateness: lateness.most })
     this.#targets = {
       store: this.#store,
       load: network.load,
@@ -121,9 +116,13 @@ export class World {
       boot: (node) => this.#boot(node, null),
       crash: (node) => this.#crash(node),
       command: (node, command) => this.#command({ type: 'command', node, command }),
+      adjustClock: (node, adjust) => adjustClock(node, adjust, this.#now, { timers, inspect, observe }),
+      showClock: (node) => showClock(node, this.#now, { timers, inspect }),
     }
+    inspect?.network(network.reading(this.#now))
+    for (const node of nodes) this.#targets.showClock(node)
     for (const node of nodes) {
-      const settledOn = scenario.initial?.members.includes(node.id) === true ? scenario.initial : null
+      const settledOn = initial?.members.includes(node.id) === true ? initial : null
       this.#boot(node, settledOn)
     }
     this.#settling.disturb(this.#now)
@@ -135,7 +134,7 @@ export class World {
 
   /** The time of the next event; infinite if there is none. */
   get nextAt(): Micros {
-    return this.#queue.size > 0 ? this.#queue.nextTime : NEVER
+    return this.#agenda.nextAt
   }
 
   /** Reads what a node's view does not show from its state; null while it is down. */
@@ -156,8 +155,14 @@ export class World {
 
   /** Applies an event now, as if it were part of the scenario. */
   applyEvent(event: ScenarioEvent): void {
-    this.#dispatch(event)
-    this.#settling.disturb(this.#now)
+    const isOfMessage = isMessageEvent(event)
+    const ignored = isOfMessage ? this.#inFlight.whyIgnored(event) : null
+    this.#hooks.record?.(recordOf(event, this.#now, ignored), statesAfter(event, this.#targets))
+    if (ignored !== null) return
+    const messages = isOfMessage ? this.#inFlight.change(event, this.#now) : []
+    if (changeNetwork(this.#network, event)) this.#hooks.inspect?.network(this.#network.reading(this.#now))
+    else if (!isOfMessage) changeNode(this.#targets, event, this.#now)
+    this.#settling.disturb(this.#now, messages)
   }
 
   /**
@@ -171,14 +176,12 @@ export class World {
 
   /** Processes all events up to and including true time `until`. */
   run(until: Micros): void {
-    const queue = this.#queue
+    const agenda = this.#agenda
     const maxSteps = this.#hooks.maxSteps ?? MOST_STEPS
-    while (queue.size > 0 && queue.nextTime <= until) {
-      this.#now = queue.nextTime
-      const slot = queue.pop()
-      const pending = this.#pending[slot] as Pending
-      this.#pending[slot] = null
-      this.#process(pending)
+    while (agenda.nextAt <= until) {
+      this.#now = agenda.nextAt
+      const pending = agenda.take()
+      if (pending !== null) this.#process(pending)
       if (this.#steps > maxSteps) {
         throw new RunawayRunError(
           `stopped after ${maxSteps} steps at ${this.#now / 1000} ms: the nodes never come to rest`,
@@ -193,7 +196,7 @@ export class World {
    * is left.
    */
   finish(): void {
-    this.#settling.finish(this.#now, this.#pending)
+    this.#settling.finish(this.#now, this.#agenda)
     this.#hooks.observe({ type: 'ended', at: this.#now })
   }
 
@@ -218,7 +221,7 @@ export class World {
         this.applyEvent(pending.event)
         break
       case 'resume':
-        if (resume(pending, this.#now, this.#push)) this.#settling.disturb(this.#now)
+        if (resume(pending, this.#now, this.#agenda.push)) this.#settling.disturb(this.#now)
         break
       case 'checkLink':
         this.#notifier?.check(pending.node, pending.peer)
@@ -314,18 +317,10 @@ export class World {
     const view = next.state === before ? null : updateView(node, now)
     if (this.#settling.hasSilences) this.#settling.checkReachable(node, now, this.#now)
     if (this.#hooks.record !== null) {
-      this.#hooks.record({
-        type: 'step',
-        at: this.#now,
-        node: node.id,
-        now,
-        input,
-        message,
-        effects: next.effects,
-        sent: this.#sent,
-        cutAfter,
-        view,
-      })
+      const { id } = node
+      const done = { effects: next.effects, sent: this.#sent, cutAfter, view }
+      const taken = { type: 'step', at: this.#now, node: id, now, input, message, ...done } as const
+      this.#hooks.record(taken, stateAfter(node, cutAfter))
     }
     this.#report(node, next.effects, view, cutAfter)
   }
@@ -339,7 +334,7 @@ export class World {
     const now = node.clock.at(this.#now)
     const none = { sent: [], cutAfter: null, view: null }
     const record = { type: 'step', at: this.#now, node: id, now, input, message, effects, ...none } as const
-    this.#hooks.record?.({ ...record, takenBack: true })
+    this.#hooks.record?.({ ...record, takenBack: true }, [])
     if (input.type === 'timer') this.#timers.set(node, input.name, now + TRY_AGAIN, this.#now)
     else if (input.type === 'suspended') node.sleptFor += input.by
   }
@@ -364,7 +359,8 @@ export class World {
     const view = updateView(node, now)
     const { effects } = next
     const done = { effects, sent: this.#sent, cutAfter, view }
-    this.#hooks.record?.({ type: 'start', at: this.#now, node: node.id, now, stable, settledOn, ...done })
+    const started = { type: 'start', at: this.#now, node: node.id, now, stable, settledOn, ...done } as const
+    this.#hooks.record?.(started, stateAfter(node, cutAfter))
     this.#report(node, next.effects, view, cutAfter)
   }
 
@@ -392,7 +388,7 @@ export class World {
         this.#timers.set(node, effect.name, effect.at, this.#now)
         break
       case 'stopTimer':
-        this.#timers.stop(node, effect.name)
+        this.#timers.stop(node, effect.name, this.#now)
         break
       case 'persist':
         node.stable = effect.stable
@@ -425,13 +421,7 @@ export class World {
   }
 
   #lose(message: number, why: LossReason): void {
-    this.#hooks.record?.({ type: 'lost', at: this.#now, message, why })
-  }
-
-  #dispatch(event: ScenarioEvent): void {
-    const { atMs: _atMs, ...shown } = event
-    this.#hooks.record?.({ type: 'world', at: this.#now, event: shown })
-    if (!changeNetwork(this.#network, event)) changeNode(this.#targets, event, this.#now)
+    this.#hooks.record?.({ type: 'lost', at: this.#now, message, why }, [])
   }
 
   #crash(node: SimNode): void {
@@ -439,6 +429,7 @@ export class World {
     if (!node.up) return
     if (node.stalledUntil === this.#now) this.#settling.noteLastWords(node, this.#now)
     for (const message of takeDown(node, this.#now)) this.#lose(message, 'down')
+    this.#targets.showClock(node)
     this.#links?.crash(node.index)
     this.#hooks.observe({ type: 'down', at: this.#now, node: node.id })
   }

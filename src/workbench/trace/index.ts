@@ -1,3 +1,4 @@
+export * from './causes.ts'
 export * from './diagram.ts'
 export * from './diff.ts'
 export * from './distribution.ts'

@@ -83,7 +83,7 @@ const record = z.discriminatedUnion('type', [
     type: z.literal('lost'),
     at: z.number(),
     message: z.number(),
-    why: z.enum(['chance', 'cut', 'rule', 'down']),
+    why: z.enum(['chance', 'cut', 'rule', 'down', 'dropped']),
   }),
 ])
 

@@ -1,4 +1,5 @@
-/** `conclave/trace`: the trace format, transcripts, diagrams, replay, comparison and detector QoS. Unstable until 1.0. */
+/** `conclave/trace`: the trace format, transcripts, diagrams, causes, replay, comparison, detector QoS. Unstable until 1.0. */
+export { type Cause, causesOf } from './causes.ts'
 export { type DiagramOptions, drawTrace, UndrawableTraceError } from './diagram.ts'
 export { diffTraces, type TraceDifference } from './diff.ts'
 export { InvalidTraceError, readTrace, type Trace, traceLine, writeTrace } from './ndjson.ts'

@@ -86,4 +86,5 @@ export type TraceRecord =
   | { readonly type: 'tick'; readonly at: Micros; readonly by: Micros; readonly views: readonly Seen[] }
   | { readonly type: 'lost'; readonly at: Micros; readonly message: number; readonly why: LossReason }
 
-export type LossReason = 'chance' | 'cut' | 'rule' | 'down'
+/** `dropped`: by an event that names the message. */
+export type LossReason = 'chance' | 'cut' | 'rule' | 'down' | 'dropped'

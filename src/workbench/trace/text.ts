@@ -41,7 +41,35 @@ export function shorten(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}\u2026`
 }
 
-export function worldText(event: PlainObject): string {
+/** An event of the world. Those of single messages and clocks read as sentences, because a bare number says little. */
+export function worldText({ ignored, ...event }: PlainObject): string {
+  const text = messageEventText(event) ?? clockEventText(event) ?? fieldsOf(event)
+  return typeof ignored === 'string' ? `${text} (ignored: ${ignored})` : text
+}
+
+function messageEventText({ drop, delay, copy, forMs, afterMs }: PlainObject): string | null {
+  if (typeof drop === 'number') return `message ${drop} is dropped`
+  if (typeof delay === 'number') return `message ${delay} is delayed by ${plainText(forMs)} ms`
+  if (typeof copy !== 'number') return null
+  return afterMs === undefined
+    ? `message ${copy} is copied`
+    : `message ${copy} is copied, to arrive ${plainText(afterMs)} ms after it`
+}
+
+function clockEventText({ drift, skew, ppm, byMs }: PlainObject): string | null {
+  if (drift !== undefined) return `the clock of ${plainText(drift)} drifts by ${signed(ppm)} ppm`
+  return skew === undefined ? null : `the clock of ${plainText(skew)} jumps by ${signed(byMs)} ms`
+}
+
+function signed(value: Plain | undefined): string {
+  return typeof value === 'number' && value >= 0 ? `+${value}` : plainText(value)
+}
+
+function plainText(value: Plain | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
+}
+
+function fieldsOf(event: PlainObject): string {
   return Object.entries(event)
     .map(([field, value]) => `${field} ${JSON.stringify(value)}`)
     .join(', ')

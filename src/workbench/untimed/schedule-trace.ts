@@ -1,5 +1,6 @@
 /** Records the steps of a schedule as a trace, with a number for each message and a record for each loss. */
 import { type Definition, type NodeId, present } from '../../core/index.ts'
+import type { NodeState, RecordHook } from '../scenario/options.ts'
 import type { ScheduleStep } from '../scenario/scenario.ts'
 import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
 import type { Inbox } from './inbox.ts'
@@ -11,12 +12,12 @@ import type { Performed, UntimedRules, UntimedWorld } from './world.ts'
 export class ScheduleTrace {
   readonly #definition: Definition
   readonly #rules: UntimedRules
-  readonly #record: ((record: TraceRecord) => void) | null
+  readonly #record: RecordHook | null
   readonly #numbers: MessageNumbers
   readonly #sent = new Map<string, number>()
 
   /** `record`: null if no trace is wanted. */
-  constructor(definition: Definition, rules: UntimedRules, record: ((record: TraceRecord) => void) | null) {
+  constructor(definition: Definition, rules: UntimedRules, record: RecordHook | null) {
     this.#definition = definition
     this.#rules = rules
     this.#record = record
@@ -34,9 +35,10 @@ export class ScheduleTrace {
     const message = step.do === 'deliver' ? this.#numbers.deliver(step.from, step.node, step.nth ?? 0) : null
     if (step.do === 'tick') {
       const views = performed.seen.filter(isView).map(({ node, view }) => ({ node, view }))
-      this.#record?.({ type: 'tick', at, by: tick, views })
+      this.#record?.({ type: 'tick', at, by: tick, views }, statesOf(nodes, performed.world))
     } else if (performed.nodeSteps.length === 0) {
-      this.#record?.({ type: 'world', at, event: step })
+      const changed = 'node' in step ? statesOf(nodes, performed.world, step.node) : []
+      this.#record?.({ type: 'world', at, event: step }, changed)
       if (message !== null) this.#lose([message], 'down', at)
     }
     let during = world
@@ -61,10 +63,12 @@ export class ScheduleTrace {
       if (isLost) this.#lose([id], 'cut', at)
       return id
     })
-    this.#record?.(recordOf(nodeStep, at, message, ids))
+    const { slot } = result
+    const states = [{ node, state: slot.up ? slot.state : null, stable: slot.stable }]
+    this.#record?.(recordOf(nodeStep, at, message, ids), states)
     for (const { input, effects, view } of result.later) {
       const common = { at, node, now: 0, effects, sent: [], cutAfter: null, view }
-      this.#record?.({ type: 'step', ...common, input, message: null })
+      this.#record?.({ type: 'step', ...common, input, message: null }, states)
     }
   }
 
@@ -93,8 +97,17 @@ export class ScheduleTrace {
   }
 
   #lose(messages: readonly number[], why: LossReason, at: number): void {
-    for (const message of messages) this.#record?.({ type: 'lost', at, message, why })
+    for (const message of messages) this.#record?.({ type: 'lost', at, message, why }, [])
   }
+}
+
+/** The states of all nodes in a world, or of one. */
+function statesOf(nodes: readonly NodeId[], { slots }: UntimedWorld, only?: NodeId): readonly NodeState[] {
+  return nodes.flatMap((node, index) => {
+    const slot = present(slots[index], 'slot')
+    if (only !== undefined && node !== only) return []
+    return [{ node, state: slot.up ? slot.state : null, stable: slot.stable }]
+  })
 }
 
 function isDown(seen: readonly Observation[]): boolean {

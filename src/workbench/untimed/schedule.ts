@@ -49,6 +49,11 @@ export function runSchedule(
 
   const begin = rules.start(scenario.initial, missingLinks(scenario))
   let { world } = begin
+  const showLinks = (before: UntimedWorld | null): void => {
+    if (before !== null && before.cut === world.cut && before.ends === world.ends) return
+    options.inspect?.network({ from: at, closed: rules.closedLinks(world), slow: [], loss: 0, duplicate: 0 })
+  }
+  showLinks(null)
   for (const nodeStep of begin.nodeSteps) {
     trace.recordNodeStep(nodeStep, null, world, at)
     observe(nodeStep.result.seen)
@@ -60,7 +65,9 @@ export function runSchedule(
       throw new InvalidScenarioError([{ field: `schedule[${index}]`, problem: performed }])
     trace.recordStep(world, step, performed, at)
     observe(performed.seen)
+    const before = world
     world = performed.world
+    showLinks(before)
     if (speaksOfStates) observe([rules.stateOf(world.slots, world.cells)])
   }
   observe(rules.quietLeaders(world).map((between) => ({ type: 'quiet', at, between })))

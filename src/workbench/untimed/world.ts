@@ -276,11 +276,20 @@ export class UntimedRules {
 
   connected(world: UntimedWorld): Connected {
     const up = [...world.slots.keys()].filter((index) => world.slots[index]?.up === true)
-    return connectedPairs(
-      this.nodes,
-      up,
-      this.reported ? closedPairs(this.nodes.length, world.ends) : world.cut,
-    )
+    return connectedPairs(this.nodes, up, this.#closed(world))
+  }
+
+  /** The closed links, by direction. */
+  closedLinks(world: UntimedWorld): readonly (readonly [from: NodeId, to: NodeId])[] {
+    const named = (place: number): NodeId => present(this.nodes[place], 'node')
+    return this.#closed(world).flatMap(([a, b]) => [
+      [named(a), named(b)] as const,
+      [named(b), named(a)] as const,
+    ])
+  }
+
+  #closed(world: UntimedWorld): Cut {
+    return this.reported ? closedPairs(this.nodes.length, world.ends) : world.cut
   }
 
   #deliver(world: UntimedWorld, index: number, step: ScheduleStep & { do: 'deliver' }): Performed | string {

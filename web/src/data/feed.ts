@@ -60,11 +60,17 @@ export class Feed {
   #isLost = false
   #isRefused = false
   #hasLocal: boolean | null = null
-  #lastEventId = FROM_THE_START
+  #lastEventId: string
 
-  constructor(context: () => RequestContext, on: FeedEvents) {
+  /** `after`: the id of the last event that the page has, from an earlier feed. */
+  constructor(context: () => RequestContext, on: FeedEvents, after: string = FROM_THE_START) {
     this.#context = context
     this.#on = on
+    this.#lastEventId = after
+  }
+
+  get lastEventId(): string {
+    return this.#lastEventId
   }
 
   start(): void {

@@ -28,7 +28,7 @@ export async function request(
   init: RequestInit = {},
 ): Promise<Response> {
   const headers = new Headers(init.headers)
-  if (token !== null && !headers.has('authorization')) headers.set('authorization', `Bearer ${token}`)
+  if (token !== null && !headers.has('authorization')) setToken(headers, token)
   let response: Response
   try {
     response = await fetch(pathFor(path, group), { ...init, headers, cache: 'no-store' })
@@ -38,6 +38,15 @@ export async function request(
   }
   if (response.ok) return response
   throw await errorOf(response)
+}
+
+function setToken(headers: Headers, token: string): void {
+  try {
+    headers.set('authorization', `Bearer ${token}`)
+  } catch {
+    // No agent has such a token.
+    throw new AgentError(401, 'InvalidToken', 'the token contains characters that HTTP cannot send')
+  }
 }
 
 export async function errorOf(response: Response): Promise<AgentError> {

@@ -2,7 +2,7 @@
 import { batch, computed, signal } from '@preact/signals'
 import { entryOf } from '../view/log.ts'
 import { type LogEntry, PageLog } from './event-log.ts'
-import { Feed } from './feed.ts'
+import { Feed, type FeedEvents } from './feed.ts'
 import { idsOf, textOf } from './read.ts'
 import { type AgentError, getJson, type RequestContext } from './requests.ts'
 import { mergeHistory, mergeTerm } from './terms.ts'
@@ -98,9 +98,10 @@ function handleLoss(problem: AgentError): void {
 
 let feed: Feed | null = null
 
-function startFeed(): void {
+/** `after`: the id of the last event in the log. */
+function startFeed(after?: string): void {
   feed?.close()
-  feed = new Feed(context, {
+  const on: FeedEvents = {
     status: handleStatus,
     lost: handleLoss,
     history: (told) => {
@@ -120,7 +121,8 @@ function startFeed(): void {
     local: (told) => {
       local.value = told
     },
-  })
+  }
+  feed = new Feed(context, on, after)
   feed.start()
 }
 
@@ -130,7 +132,8 @@ export function refresh(): void {
 
 export function setToken(next: string | null): void {
   token.value = next
-  startFeed()
+  startFeed(feed?.lastEventId)
+  void readGroups().then(readOtherLevels)
 }
 
 export function selectGroup(name: string): void {

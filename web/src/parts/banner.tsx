@@ -9,9 +9,10 @@ function viewNow(): BannerView {
   if (known.state === 'lost') {
     const last =
       known.sinceMs === null ? '' : ` The last data is ${formatMs(clockMs.value - known.sinceMs)} old.`
-    const { message } = known.problem
-    const rest = `${message.charAt(0).toUpperCase()}${message.slice(1)}.${last} Trying again.`
-    return { level: 'lost', word: LEVEL_NAMES.lost, rest }
+    const { message, status: refusal } = known.problem
+    const next = refusal === 401 ? 'Enter a token of this agent.' : 'Trying again.'
+    const rest = `${message.charAt(0).toUpperCase()}${message.slice(1)}.${last} ${next}`
+    return { level: 'lost', word: refusal === null ? LEVEL_NAMES.lost : 'Refused', rest }
   }
   if (status.value === null)
     return { level: 'connecting', word: LEVEL_NAMES.connecting, rest: 'to the agent' }

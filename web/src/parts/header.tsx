@@ -1,13 +1,12 @@
 /** Which groups there are, whose view this is, and how old the data is. */
 import { proposed } from '../data/act.ts'
 import { clockMs, group, groups, junk, levels, link, selectGroup, status, statusAtMs } from '../data/store.ts'
-import { nextTheme, theme } from '../data/theme.ts'
 import { LEVEL_NAMES } from '../view/banner.ts'
 import { formatMs } from '../view/format.ts'
 import { Glyph } from './glyph.tsx'
+import { Mark } from './mark.tsx'
+import { ThemeButton } from './theme-button.tsx'
 import { TokenButton } from './token-button.tsx'
-
-const THEME_WORDS = { auto: 'Auto', light: 'Light', dark: 'Dark' }
 
 export function Header() {
   return (
@@ -23,27 +22,9 @@ export function Header() {
           Black box …
         </button>
         <TokenButton />
-        <button
-          type="button"
-          class="quiet"
-          aria-label={`Theme: ${THEME_WORDS[theme.value]}`}
-          onClick={nextTheme}
-        >
-          {THEME_WORDS[theme.value]}
-        </button>
+        <ThemeButton />
       </div>
     </header>
-  )
-}
-
-function Mark() {
-  return (
-    <svg class="mark" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
-      <path d="M7.2 6 5 9.6M8.8 6 11 9.6" stroke="currentColor" stroke-width="1" opacity=".6" />
-      <circle cx="8" cy="4" r="2.2" fill="currentColor" />
-      <circle cx="4.2" cy="11.2" r="1.7" fill="currentColor" opacity=".6" />
-      <circle cx="11.8" cy="11.2" r="1.7" fill="currentColor" opacity=".6" />
-    </svg>
   )
 }
 
@@ -68,7 +49,9 @@ function GroupTabs() {
                 }}
               >
                 {level === undefined ? null : <Glyph name={level} />}
-                {name}
+                <span class="name" title={name}>
+                  {name}
+                </span>
               </a>
             </li>
           )

@@ -27,7 +27,12 @@ export function LeaderCard({ status }: { readonly status: Status }) {
           <dl class="facts">
             <div class="leader-id">
               <dt>id</dt>
-              <dd class={`node-colour c${colourOf(ids.value, String(leader.id))}`}>{leader.id}</dd>
+              <dd
+                class={`name node-colour c${colourOf(ids.value, String(leader.id))}`}
+                title={String(leader.id)}
+              >
+                {leader.id}
+              </dd>
             </div>
             <div>
               <dt>token</dt>

@@ -9,7 +9,11 @@ export const ROW_PX = 26
 
 export type LogRowProps = { readonly entry: LogEntry; readonly place: number; readonly count: number }
 
+/** The characters of ".123". */
+const MILLISECONDS = 4
+
 export function LogRow({ entry, place, count }: LogRowProps) {
+  const time = formatTime(entry.atMs)
   return (
     <li
       class={`log-row kind-${entry.kind}`}
@@ -18,8 +22,11 @@ export function LogRow({ entry, place, count }: LogRowProps) {
       aria-posinset={place + 1}
       title={entry.text}
     >
-      <time>{formatTime(entry.atMs)}</time>
-      <span class={`node-colour c${colourOf(ids.value, entry.node)}`}>{entry.node ?? ''}</span>
+      <time>
+        {time.slice(0, -MILLISECONDS)}
+        <span class="fine">{time.slice(-MILLISECONDS)}</span>
+      </time>
+      <span class={`name node-colour c${colourOf(ids.value, entry.node)}`}>{entry.node ?? ''}</span>
       <span class="kind">{KIND_WORDS[entry.kind]}</span>
       <span class="text">{entry.text}</span>
     </li>

@@ -42,7 +42,9 @@ function Row({ row, status }: { readonly row: NodeRow; readonly status: Status }
   return (
     <tr class={`state-${row.state}`} data-node={row.id}>
       <th scope="row">
-        <span class={`node-colour c${colourOf(ids.value, row.id)}`}>{row.id}</span>
+        <span class={`name node-colour c${colourOf(ids.value, row.id)}`} title={row.id}>
+          {row.id}
+        </span>
         {row.page === null ? null : (
           <a class="page-link" href={row.page} aria-label={`Page of ${row.id}`}>
             page

@@ -6,6 +6,7 @@ import { gapText, lastGap, type Piece, rangeOf, ribbonOf } from '../view/ribbon.
 import { Card, TableToggle } from './card.tsx'
 import { Glyph } from './glyph.tsx'
 import { useSize } from './hooks.ts'
+import { PlaygroundButton } from './playground-button.tsx'
 import { Ribbon } from './ribbon.tsx'
 
 const RANGES = [
@@ -28,6 +29,7 @@ export function RibbonCard() {
   const tools = (
     <>
       <RangeButtons lengthMs={lengthMs} onSelect={setLength} />
+      <PlaygroundButton />
       <TableToggle isTable={isTable} of="the leadership history" onToggle={() => setTable(!isTable)} />
     </>
   )

@@ -41,6 +41,17 @@ describe('who hears whom', () => {
     })
   })
 
+  it('gives an observer more time, which tells every second that it is there', () => {
+    const rare = { heardMsAgo: 1800, rttMs: null }
+    const of = (role: string): readonly object[] => [
+      node('a', { hears: { b: heard, c: rare } }),
+      node('b'),
+      node('c', { role, heardMsAgo: 1800, hears: { a: heard, b: heard } }),
+    ]
+    expect(cellOf(of('observer'), 'a', 'c')).toMatchObject({ state: 'heard', isOneWay: false })
+    expect(cellOf(of('voter'), 'a', 'c')).toMatchObject({ state: 'silent', isOneWay: true })
+  })
+
   it('marks a link that works in one direction only', () => {
     const nodes = [
       node('a', { hears: { b: heard, c: silent } }),

@@ -21,6 +21,8 @@ export type Matrix = { readonly ids: readonly string[]; readonly rows: readonly 
 
 /** Where the protocol has no limit of its own. */
 const DEFAULT_TTL_MS = 3000
+/** Observers tell every second that they are there, and nothing else. */
+const OBSERVER_TTL_MS = 4000
 /** Nodes tell their row every 5 s. */
 const MOST_ROW_AGE_MS = 6000
 
@@ -37,7 +39,8 @@ export function matrixOf(status: Status, local: Local | null = null): Matrix {
     if (!isSelf && !hearer.reachable) return 'old'
     if (heard === null) return 'unknown'
     const ageMs = isSelf ? 0 : rowAgeMs(hearer)
-    return heard.heardMsAgo !== null && heard.heardMsAgo - ageMs <= ttlMs ? 'heard' : 'silent'
+    const mostMs = sender.role === 'observer' ? Math.max(ttlMs, OBSERVER_TTL_MS) : ttlMs
+    return heard.heardMsAgo !== null && heard.heardMsAgo - ageMs <= mostMs ? 'heard' : 'silent'
   }
   const rows = status.nodes.map((hearer) =>
     status.nodes.map((sender): Cell => {

@@ -36,7 +36,9 @@ class Endpoint:
         pairs = dict(query)
         if self.group is not None:
             pairs["group"] = self.group
-        return path + ("?" + urllib.parse.urlencode(pairs) if pairs else "")
+        # A proxy may serve the agent under a path of its own.
+        prefix = urllib.parse.urlsplit(self.agent).path
+        return prefix + path + ("?" + urllib.parse.urlencode(pairs) if pairs else "")
 
     def headers(self, is_admin: bool) -> "dict[str, str]":
         token = self.admin_token if is_admin else self.read_token or self.admin_token

@@ -96,7 +96,7 @@ class Watch:
                 self._socket = connection.sock
             if self._closed.is_set():
                 return
-            connection.request("GET", self._endpoint.path("/v1/events", {}), headers=headers)
+            connection.request("GET", self._endpoint.path("/v1/events", {"only": "events"}), headers=headers)
             response = connection.getresponse()
             if response.status != 200:
                 raise self._refused(response)

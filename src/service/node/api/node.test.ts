@@ -405,6 +405,19 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
     ])
     expect(byId('a').view().role).toBe('observer')
     expect(byId('b').status().voters).toEqual([['b', 'c', 'd']])
+    // The observer takes part in nothing, and is reachable all the same, for longer than evidence counts.
+    const isObserverReachable = (): boolean =>
+      byId(other)
+        .status()
+        .nodes.some(({ id, reachable }) => id === 'a' && reachable)
+    await until(isObserverReachable)
+    for (let step = 0; step < 20; step++) {
+      // oxlint-disable-next-line no-await-in-loop -- for some time
+      await setTimeout(200)
+      expect(isObserverReachable()).toBe(true)
+    }
+    const warned = byId('a').status().warnings
+    expect(warned.filter(({ what }) => what === 'link')).toEqual([])
     await byId(leader).close()
     await until(() => leaderOf('a') === other)
   }, 30_000)

@@ -58,24 +58,26 @@ function leading(member: ConclaveNode): { term: Term | null; done: Promise<void>
 
 describe('a group in a shared folder', () => {
   it.each(['thread', 'worker'] as const)('has one leader, alone at first, in a %s', async (isolation) => {
-    const a = await node('a', { isolation })
+    const a = await node('a', { isolation, options: MORE_SLACK })
     const kept = leading(a)
-    await until(() => kept.term !== null)
-    expect(kept.term?.token).toBe(1)
-    kept.term?.assertHeld()
-    expect(kept.term?.remaining()).toBeGreaterThan(0)
-    expect(a.status()).toMatchObject({ mode: 'store', leader: { id: 'a', token: 1 }, voters: [['a']] })
+    // A busy machine may lose a term before it is looked at; the next one follows.
+    await until(() => (kept.term?.remaining() ?? 0) > 0 && a.status().leader?.token === kept.term?.token)
+    expect(kept.term?.token).toBeGreaterThanOrEqual(1)
+    expect(a.status()).toMatchObject({ mode: 'store', voters: [['a']] })
   })
 
   it('a node that joins does not interrupt the leader, follows its token, and takes over with a larger one', async () => {
-    const a = await node('a')
+    const a = await node('a', { options: MORE_SLACK })
     const first = leading(a)
     await until(() => first.term !== null)
-    const b = await node('b')
+    const b = await node('b', { options: MORE_SLACK })
     const second = leading(b)
-    await until(() => a.members().length === 2 && b.view().leader?.token === first.term?.token)
-    expect(b.view()).toMatchObject({ role: 'follower', leader: { id: 'a' } })
-    expect(first.term?.signal.aborted).toBe(false)
+    const isFollowing = (): boolean => {
+      const { role, leader } = b.view()
+      return role === 'follower' && leader?.id === 'a' && leader.token === first.term?.token
+    }
+    await until(() => a.members().length === 2 && isFollowing() && (first.term?.remaining() ?? 0) > 0)
+    expect(wasInterrupted(first.term)).toBe(false)
     expect(await a.stepDown()).toBe(true)
     expect(() => first.term?.assertHeld()).toThrow('no longer leads: stepped down')
     await until(() => second.term !== null)

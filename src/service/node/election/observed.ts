@@ -1,7 +1,7 @@
 /** What a backend knows about its nodes apart from the election itself: measurements, and what nodes tell each other. */
 import type { Micros, NodeId } from '../../../core/index.ts'
 import { type Hearing, type Measured, NO_DETAILS, type NodeDetails } from '../../runtime/index.ts'
-import type { CoreStatus, ElectionStatus } from './election.ts'
+import type { CoreStatus, ElectionStatus, NodeReach } from './election.ts'
 
 /** Plain data, so that a worker can send it. Ages count from `at`, on the clock of the process. */
 export type Observed = {
@@ -17,8 +17,21 @@ export function withObserved(core: CoreStatus, { at, measured, nodes }: Observed
   return {
     ...core,
     measured,
-    nodes: core.nodes.map((node) => ({ ...node, ...later(known.get(node.id) ?? NO_DETAILS, laterMs) })),
+    nodes: core.nodes.map((node) => {
+      const details = later(known.get(node.id) ?? NO_DETAILS, laterMs)
+      return { ...(details.role === 'observer' ? observerReach(node) : node), ...details }
+    }),
   }
+}
+
+/** Observers tell every second that they are there. */
+const OBSERVER_SILENT_MS = 4000
+
+/** An observer takes part in no election, so no protocol has evidence that it is reachable. */
+function observerReach(node: NodeReach): NodeReach {
+  const { reachable, heardMsAgo } = node
+  if (reachable || heardMsAgo === null || heardMsAgo >= OBSERVER_SILENT_MS) return node
+  return { ...node, reachable: true, evidenceMsAgo: heardMsAgo }
 }
 
 function later(details: NodeDetails, byMs: number): NodeDetails {

@@ -36,6 +36,16 @@ describe('an event of a world', () => {
     [{ loss: 0.5 }, 'loss 0.5'],
     [{ slow: [['a', 'b']], delayMs: 50 }, 'slow a–b'],
     [{ do: 'land', node: 1 }, 'do "land", node 1'],
+    [{ drop: 7 }, 'message 7 is dropped'],
+    [
+      { drop: 7, ignored: 'message 7 is not in flight' },
+      'message 7 is dropped (ignored: message 7 is not in flight)',
+    ],
+    [{ delay: 7, forMs: 1.5 }, 'message 7 is delayed by 1.5 ms'],
+    [{ copy: 7 }, 'message 7 is copied'],
+    [{ copy: 7, afterMs: 20 }, 'message 7 is copied, to arrive 20 ms after it'],
+    [{ drift: 'b', ppm: 300 }, 'the clock of b drifts by +300 ppm'],
+    [{ skew: 2, byMs: -40 }, 'the clock of 2 jumps by -40 ms'],
   ])('in the network is a notice: %j', (event, text) => {
     expect(faultOf(event)).toEqual({ type: 'notice', text })
   })
