@@ -35,7 +35,7 @@ export function chaosCommand(): Command {
     .option('--nodes <n>', 'number of nodes', '5')
     .option('--times <n>', 'how often the leader is killed; the other cases scale with it', '50')
     .option('--datagrams <n>', 'number of hostile datagrams', '2000000')
-    .option('--profile <profile>', 'lan, region or wan', 'lan')
+    .option('--profile <profile>', 'fast, lan, region or wan', 'lan')
     .option('--option <name=value>', 'set an option of the protocol (repeat for more)', collect, [])
     .option('--kill-before-ms <ms>', 'as in "conclave run"', '15')
     .option('--json', 'print one JSON object')

@@ -32,8 +32,11 @@ export {
   type Chosen,
   type Forensics,
   type Hosting,
+  LEASE_FIELDS,
+  type LeaseFields,
   type LeaseLength,
   type PeerHosting,
+  type ProfileName,
   type Problem,
   type Recorded,
   type RecordedRun,
@@ -45,7 +48,7 @@ export {
   type TimingAssumptions,
 } from './hosting.ts'
 export { DEFAULT_PROTOCOL, hostedNames, hostingOf } from './hostings.ts'
-export type { Insight, Membership, SeenView, Waiting } from './insight.ts'
+export type { Insight, LeaseInsight, LeaseNeed, Membership, SeenView, Waiting } from './insight.ts'
 export { roundUpMs } from './plan-text.ts'
 export type {
   LoadCard,
@@ -57,6 +60,7 @@ export type {
   PlanDescription,
   PlanField,
   PlannedFigure,
+  PlannedLevel,
   PlannedStore,
   PlannedTrial,
   Planning,

@@ -39,6 +39,7 @@ const FULL: GroupMetrics = {
   terms: 3,
   views: 2,
   warnings: 1,
+  levelChanges: new Map(),
   alarm: false,
   failureTolerance: 1,
   status: {
@@ -71,6 +72,7 @@ const FULL: GroupMetrics = {
       deltaMs: 10,
       renewalMarginMs: { min: 40, p50: 60 },
     },
+    timing: null,
     warnings: [],
   },
 }

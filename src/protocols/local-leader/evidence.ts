@@ -28,6 +28,15 @@ export type Need = {
   readonly by: NodeId | null
 }
 
+/** How late or how slow it was that asks for a level, as an upper bound; null for other causes. */
+export function amountOf(
+  { level, cause }: Pick<Need, 'level' | 'cause'>,
+  timingAt: (level: number) => Timing,
+): Micros | null {
+  if (cause === 'late' || cause === 'round') return timingAt(level).tryTime
+  return cause === 'delay' ? timingAt(level).fast : null
+}
+
 export function higherNeed(a: Need, b: Need): Need {
   return b.level > a.level ? b : a
 }

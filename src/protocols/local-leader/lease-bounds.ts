@@ -10,11 +10,14 @@ import { changed, type LocalLeaderState } from './state.ts'
 type Bounds = { readonly shortest: Micros; readonly longest: Micros }
 
 export function createLeaseBounds({ self }: Context) {
-  /** A voter refuses a lock that is outside its bounds: reported once, with the bounds of both. */
+  /**
+   * A voter refuses a lock that is outside its bounds. Where no level suits both, that is reported once, with the bounds
+   * of both. Otherwise the candidate asks for a lock that the voter grants.
+   */
   function reportBounds(step: LocalLeaderStep, from: NodeId, { candidate, votes }: Reply): LocalLeaderStep {
     const theirs = candidate === self ? votes.find(({ node }) => node === from)?.bounds : undefined
     const { pace } = step.state
-    if (theirs === undefined || pace === null) return step
+    if (theirs === undefined || pace === null || isOverlap(pace.bounds, theirs)) return step
     const seen = reportMismatch(step.state, {
       peer: from,
       field: 'lease bounds',
@@ -30,7 +33,7 @@ export function createLeaseBounds({ self }: Context) {
     if (pace === null) return 'the timing of this node is fixed'
     if (leaseMinMs > leaseMaxMs) return `leaseMinMs (${leaseMinMs}) is above leaseMaxMs (${leaseMaxMs})`
     const isFree = boundsBetween(microsOf(leaseMinMs), microsOf(leaseMaxMs)) !== null
-    return isFree ? null : `leaseMaxMs is too close to leaseMinMs; use ${leaseMinMs * 1.25} or more`
+    return isFree ? null : `leaseMaxMs is too close to leaseMinMs; use ${Math.ceil(leaseMinMs * 1.25)} or more`
   }
 
   /** From now on the node asks for leases between these bounds, and grants no others. Locks that it gave still bind it. */
@@ -44,6 +47,11 @@ export function createLeaseBounds({ self }: Context) {
   }
 
   return { reportBounds, boundsProblem, setBounds }
+}
+
+/** Whether a level lies within the bounds of both. */
+function isOverlap(a: Bounds, b: Bounds): boolean {
+  return boundsBetween(Math.max(a.shortest, b.shortest), Math.min(a.longest, b.longest)) !== null
 }
 
 function inMs({ shortest, longest }: Bounds): { readonly leaseMinMs: number; readonly leaseMaxMs: number } {

@@ -59,7 +59,7 @@ describe('the insight into leases', () => {
     }
     const seen = leaseInsightOf(chosen, NODES, stateOf(1, file, 20_000))
     expect(seen?.level).toBeGreaterThan(14)
-    expect(['delay', 'late', 'round']).toContain(seen?.need.cause)
+    expect(['delay', 'late', 'round']).toContain(seen?.need?.cause)
   })
 
   it('shows who refuses locks', () => {

@@ -1,28 +1,13 @@
 /** The present level of a running node, for people: how long its leases are, what that costs and gives, and why. */
-import type { Micros, NodeId, Plain } from '../../core/index.ts'
-import { type Expected, guaranteesOf } from './guarantees.ts'
+import type { NodeId, Plain } from '../../core/index.ts'
+import type { LeaseInsight } from '../insight.ts'
+import { adaptiveTimingOf } from './adaptive.ts'
+import { amountOf } from './evidence.ts'
+import { guaranteesOf } from './guarantees.ts'
 import { ownState } from './insight.ts'
 import { lockAt } from './levels.ts'
-import type { Evidence } from './messages.ts'
-import type { LocalLeaderOptions } from './options.ts'
-
-export type LeaseInsight = {
-  /** The level in force, and the levels that this node uses. */
-  readonly level: number
-  readonly levels: readonly [least: number, most: number]
-  /** The lock of that level, and the bounds of locks, in microseconds. */
-  readonly lock: Micros
-  readonly bounds: readonly [shortest: Micros, longest: Micros]
-  /** From the crash of the leader until another node leads, at this level; null: no node can. */
-  readonly failOver: Expected | null
-  readonly renewalPeriod: Micros
-  /** As a leader: the level that the evidence asks for, which evidence, and the node that supplied it. */
-  readonly need: { readonly level: number; readonly cause: string; readonly by: NodeId | null }
-  /** As a leader: what each voter reported last, and when, on this node's clock. */
-  readonly voters: readonly { readonly node: NodeId; readonly evidence: Evidence; readonly at: Micros }[]
-  /** Peers that have refused a lock, and the locks that they grant. */
-  readonly refusals: readonly { readonly node: NodeId; readonly bounds: readonly [Micros, Micros] }[]
-}
+import { NO_LOSS } from './messages.ts'
+import { type LocalLeaderOptions, votersIn } from './options.ts'
 
 /** Null where the timing is fixed. `state` is the state of the protocol, with or without the layer below. */
 export function leaseInsightOf(
@@ -30,10 +15,11 @@ export function leaseInsightOf(
   nodes: readonly NodeId[],
   state: Plain,
 ): LeaseInsight | null {
-  const { pace } = ownState(state)
-  if (pace === null) return null
+  const { pace, term } = ownState(state)
+  const adaptive = adaptiveTimingOf(chosen, votersIn(chosen, nodes).length)
+  if (pace === null || adaptive === null) return null
   const { level, bounds, need, peers } = pace
-  const { failOver, traffic } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
+  const { failOver, traffic, timing } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
   const known = peers.flatMap((peer, index) =>
     peer === null ? [] : [{ node: nodes[index] as NodeId, peer }],
   )
@@ -42,11 +28,32 @@ export function leaseInsightOf(
     levels: [bounds.least, bounds.most],
     lock: lockAt(level),
     bounds: [bounds.shortest, bounds.longest],
+    margin: timing.tries * timing.tryTime - timing.collection,
+    assumed: { sigma: timing.lateness, delta: timing.delay },
     failOver,
     renewalPeriod: traffic.renewalPeriod,
-    need: { level: need.level, cause: need.cause, by: need.by },
+    need:
+      term === null
+        ? null
+        : {
+            level: need.level,
+            lock: lockAt(need.level),
+            cause: need.cause,
+            by: need.by,
+            amount: amountOf(need, adaptive.timingAt),
+          },
     voters: known.flatMap(({ node, peer: { evidence, at } }) =>
-      evidence === null ? [] : [{ node, evidence, at }],
+      evidence === null || term === null
+        ? []
+        : [
+            {
+              node,
+              lateness: adaptive.timingAt(evidence.late).tryTime,
+              delay: adaptive.timingAt(evidence.delay).fast,
+              loss: evidence.loss === NO_LOSS ? 0 : 2 ** -evidence.loss,
+              at,
+            },
+          ],
     ),
     refusals: known.flatMap(({ node, peer: { bounds: theirs } }) =>
       theirs === null ? [] : [{ node, bounds: [theirs.shortest, theirs.longest] as const }],

@@ -30,6 +30,7 @@ const LED: GroupStatus = {
   membership: null,
   primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  timing: null,
   measured: NOTHING_MEASURED,
   warnings: [],
 }
@@ -58,6 +59,7 @@ function agent(
       stepped.push('n2')
       return Promise.resolve(true)
     },
+    setLeaseBounds: () => Promise.resolve(),
     removeVoter: (id: NodeId) =>
       id === 'n3' ? Promise.resolve() : Promise.reject(new CommandRefusedError('removeVoter', `not ${id}`)),
     trace: async function* () {

@@ -20,6 +20,7 @@ const STATUS: GroupStatus = {
   membership: null,
   primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  timing: null,
   measured: NOTHING_MEASURED,
   warnings: [],
 }
@@ -31,6 +32,7 @@ const measured = (status: Partial<GroupStatus> = {}, more: Partial<GroupMetrics>
   terms: 3,
   views: 0,
   warnings: 2,
+  levelChanges: new Map(),
   alarm: false,
   failureTolerance: 1,
   ...more,

@@ -13,6 +13,7 @@ import {
   host,
   type Insight,
   insightFor,
+  type LeaseInsight,
   peerHosting,
 } from '../../protocols/index.ts'
 import { ABOUT } from './about.ts'
@@ -339,6 +340,16 @@ export class Endpoint {
     const identity = { self: this.self, nodes }
     return this.#loop.inspect((state, now) =>
       handOverProblem(identity, options, stateInBundle(state, name), to, now),
+    )
+  }
+
+  /** The present length of leases in the group, and why; null where the timing is fixed. */
+  leaseInsight(name: string): LeaseInsight | null {
+    const { protocol, nodes, options } = this.#joined(name).spec
+    const { leaseInsight } = peerHosting(protocol)
+    if (leaseInsight === undefined) return null
+    return this.#loop.inspect((state) =>
+      leaseInsight({ self: this.self, nodes }, options, stateInBundle(state, name)),
     )
   }
 

@@ -21,7 +21,10 @@ import { RollingHistogram, WINDOW_MS } from './rolling-histogram.ts'
 type Remedy = { readonly [option: string]: number }
 
 export type MonitorSettings = {
+  /** At most, at any level: what exceeds it is a reason for a warning. */
   readonly assumed: Assumed
+  /** Where leases tune themselves: at the level in force. What exceeds it explains why a lease expired. */
+  present?(): Pick<Assumed, 'sigma' | 'delta'> | null
   /** The settings that would have tolerated this lateness or this delay. */
   remedy(broken: Broken): Remedy
   warn(what: string, detail: string): void
@@ -75,8 +78,11 @@ export class GroupMonitor {
     this.#settings = settings
   }
 
+  /** What the level in force assumes. */
   get assumed(): Assumed {
-    return this.#settings.assumed
+    const { assumed } = this.#settings
+    const present = this.#settings.present?.() ?? null
+    return present === null ? assumed : { ...assumed, ...present }
   }
 
   /** When the lease was last renewed; null when this node does not lead. */
@@ -92,16 +98,21 @@ export class GroupMonitor {
   noteLateness(episode: LateEpisode): void {
     if (episode.by <= this.assumed.sigma) return
     if (this.#late === null || episode.by >= this.#late.by) this.#late = episode
+    if (episode.by > this.#settings.assumed.sigma) this.#countLateness(episode)
+    this.#settings.noted?.(this.#late, null)
+  }
+
+  #countLateness(episode: LateEpisode): void {
     if (isPause(episode)) count(this.#pendingPause, episode.by, episode.at, '', '')
     else count(this.#pendingLate, episode.by, episode.at, '', LATE_REASONS[episode.why])
-    this.#settings.noted?.(this.#late, null)
   }
 
   noteDelay(episode: SlowEpisode): void {
     if (episode.by <= this.assumed.delta) return
     if (this.#slow === null || episode.by >= this.#slow.by) this.#slow = episode
     const from = episode.from === null ? '' : `, from ${episode.from}`
-    count(this.#pendingSlow, episode.by, episode.at, from, episode.isStarved ? LATE_REASONS.starved : '')
+    const why = episode.isStarved ? LATE_REASONS.starved : ''
+    if (episode.by > this.#settings.assumed.delta) count(this.#pendingSlow, episode.by, episode.at, from, why)
     this.#settings.noted?.(null, this.#slow)
   }
 
@@ -137,7 +148,7 @@ export class GroupMonitor {
 
   /** Gives the warnings that are due. Called about once a second. */
   tick(now: Micros): void {
-    const { sigma, delta, names } = this.assumed
+    const { sigma, delta, names } = this.#settings.assumed
     this.#warn(this.#pendingLate, now, (worst, times, { why }) => {
       const remedy = showRemedy(this.#settings.remedy({ sigma: AMPLE * worst }))
       const seen = `this node was up to ${showMs(worst)} late${times} (${names.sigma} is ${sigma / 1000})${why}`

@@ -7,7 +7,7 @@
  * `lead` is called.
  */
 import { EventEmitter } from 'node:events'
-import { type Command, type NodeId, type Output, present } from '../../../core/index.ts'
+import { type Command, msOf, type NodeId, type Output, present } from '../../../core/index.ts'
 import { parsePeer, peerProblem } from '../../config/address.ts'
 import { MAX_PRIORITY } from '../../config/fields.ts'
 import type { Announcement, NetworkFaults } from '../../runtime/index.ts'
@@ -23,7 +23,9 @@ import type { LeaseTiming } from '../election/lease-timing.ts'
 import {
   checkFaults,
   checkFunction,
+  type LeaseBounds,
   parseFlag,
+  parseLeaseBounds,
   parseNodeId,
   parseSignal,
   type SignalOption,
@@ -44,10 +46,13 @@ import {
 } from './status.ts'
 import type { CurrentTerm, Term } from './term.ts'
 import { TermManager } from './term-manager.ts'
+import { levelChangeOf, timingStatusOf } from './timing-status.ts'
 import { RecentWarnings } from './warnings.ts'
 
-export type { SignalOption } from './arguments.ts'
+export type { LeaseBounds, SignalOption } from './arguments.ts'
 export type { LeadOptions, NodeSettings, StepDownOptions } from './node-settings.ts'
+
+const FIXED_TIMING = 'the timing of this node is fixed: its leases have no bounds'
 
 /** A mismatch is reported once. This many reports are remembered. */
 const MAX_REMEMBERED = 1000
@@ -67,7 +72,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   readonly group: string
   readonly id: NodeId
   readonly mode: Mode
-  /** How long a lease lasts, and how early it is renewed. */
+  /** How long a lease lasts, and how early it is renewed. Where leases tune themselves: the shortest lease. */
   readonly lease: LeaseTiming
   readonly #role: NodeSettings['role']
   readonly #health: HealthGate | null
@@ -166,6 +171,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
       primary: this.isClosed ? null : primary,
       datagrams: current.datagrams,
       measured: current.measured,
+      timing: current.timing === null ? null : timingStatusOf(current.timing, now),
       warnings: this.#warnings.list(),
     }
   }
@@ -248,6 +254,23 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     return this.#command({ do: 'setPriority', priority }, options)
   }
 
+  /**
+   * Changes the bounds of leases of this node, from now until it is closed. A bound that is not given stays. Other nodes
+   * keep theirs: call it on each node, in any order.
+   */
+  async setLeaseBounds(bounds: LeaseBounds, options?: SignalOption): Promise<void> {
+    const { leaseMinMs, leaseMaxMs } = parseLeaseBounds(bounds)
+    const { timing } = this.#status()
+    const [shortest, longest] = timing?.bounds ?? [0, 0]
+    const command: Command = {
+      do: 'setLeaseBounds',
+      leaseMinMs: leaseMinMs ?? msOf(shortest),
+      leaseMaxMs: leaseMaxMs ?? msOf(longest),
+    }
+    if (timing === null) throw new CommandRefusedError(command.do, FIXED_TIMING)
+    return this.#command(command, options)
+  }
+
   /** Only on the leader: gives a node a vote. `status().voters` and the event `voters` show when it counts. */
   async addVoter(voter: NodeId, options?: SignalOption): Promise<void> {
     return this.#command({ do: 'addVoter', voter: parseNodeId('voter', voter) }, options)
@@ -326,6 +349,9 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
       }
       case 'config':
         this.#emitLater('voters', event['sets'] as readonly (readonly NodeId[])[])
+        break
+      case 'level':
+        this.#emitLater('level', levelChangeOf(event))
         break
       case 'view':
         this.#emitLater('view', installedView(event))

@@ -4,6 +4,7 @@ import type { Membership, SeenView } from '../../../protocols/index.ts'
 import type { Cause, Measured } from '../../runtime/index.ts'
 import type { Datagrams, NodeStatus, NodeView } from '../election/election.ts'
 import type { LossReason } from './loss-reason.ts'
+import type { LevelChange, TimingStatus } from './timing-status.ts'
 
 /** `majority`: one leader overall; `local`: one in each partition; `store`: one among all nodes that share a store. */
 export type Mode = 'local' | 'majority' | 'store'
@@ -32,6 +33,8 @@ export type GroupStatus = NodeView & {
   readonly datagrams: Datagrams
   /** The scheduling lateness of this node, the delays of its messages, and its renewals, over the last minutes. */
   readonly measured: Measured
+  /** Where leases tune themselves: their present length, and why; null where the timing is fixed. */
+  readonly timing: TimingStatus | null
   /** The last warnings, newest first; a repeated warning once, with its count. */
   readonly warnings: readonly RecentWarning[]
 }
@@ -60,6 +63,8 @@ export type NodeEvents = {
   change: [NodeView]
   /** This node, as leader, changed the set of voters. */
   voters: [readonly (readonly NodeId[])[]]
+  /** This node, as leader, changed the length of leases. */
+  level: [LevelChange]
   /** Under a protocol with views: this node installed another view. */
   view: [InstalledView]
   /** Under a protocol with views: a link to another node went up or down. Both ends see the same order. */

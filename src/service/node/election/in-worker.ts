@@ -89,7 +89,7 @@ class ElectionInWorker implements ElectionBackend {
   #reportedTerm: { readonly token: number | null } | null = null
   #deadline: NodeJS.Timeout | null = null
   #closed: Promise<void> | null = null
-  #observed: Observed = { at: 0, measured: NOTHING_MEASURED, nodes: [] }
+  #observed: Observed = { at: 0, measured: NOTHING_MEASURED, timing: null, nodes: [] }
   /** Resolves when an election that ended by itself has left its worker. */
   #left: Promise<void> | null = null
   #state: 'running' | 'closing' | 'ended' = 'running'
@@ -208,8 +208,9 @@ class ElectionInWorker implements ElectionBackend {
   }
 
   explain(late: Micros): Explanation | null {
-    const assumed = assumedBy(this.#settings)
-    if (assumed === null) return null
+    const most = assumedBy(this.#settings)
+    if (most === null) return null
+    const assumed = { ...most, ...this.#observed.timing?.assumed }
     const shared = this.#shared
     const now = monotonicNow()
     const { nodes, voters } = this.#snapshot
