@@ -1,5 +1,5 @@
 /** The guarantee card: its configuration, and its text. */
-import { msOf, type NodeId, type PlainObject } from '../../core/index.ts'
+import { type Micros, msOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import { count, plural } from '../../core/text.ts'
 import type { Chosen } from '../hosting.ts'
 import { type FigureNames, leaseFigures } from '../lease-figures.ts'
@@ -15,7 +15,10 @@ import type {
   TrialText,
 } from '../planning.ts'
 import { type Guarantees, guaranteesOf } from './guarantees.ts'
+import { defaultTiming } from './lease-options.ts'
+import { lockAt } from './levels.ts'
 import { type LocalLeaderOptions, votersIn } from './options.ts'
+import { atWorstLevel, plannedLevels } from './plan-levels.ts'
 import {
   brokenAssumptions,
   type LocalLeaderPlan,
@@ -48,22 +51,25 @@ function optionsFor(asked: PlanAsked): Chosen {
     ...(mode === undefined ? {} : { mode }),
   }
   const unreal = (['link', 'requests'] as const).find((name) => (options[name] ?? null) !== null)
-  if (unreal === undefined) return { options }
+  // As real nodes choose it.
+  if (unreal === undefined)
+    return { options: { timing: defaultTiming(options, asked.nodes.length), ...options } }
   const message = 'is for searches without time, which have no guarantee card'
   return { problems: [{ field: `options.${unreal}`, message }] }
 }
 
 /** The computed guarantees. Typical values use the given delays, if those are within the assumptions. */
-function guaranteesFor(plan: LocalLeaderPlan): Guarantees {
-  const assumed = guaranteesOf(plan.options, plan.nodes)
+function guaranteesFor(plan: LocalLeaderPlan, lock: Micros | undefined): Guarantees {
+  const assumed = guaranteesOf(plan.options, plan.nodes, undefined, lock)
   if (plan.delayMs === null || brokenAssumptions(plan, assumed).length > 0) return assumed
   const [least, most] = spanMicros(plan.delayMs)
-  return guaranteesOf(plan.options, plan.nodes, { least, most })
+  return guaranteesOf(plan.options, plan.nodes, { least, most }, lock)
 }
 
-function describe({ asked, options }: Plan): TrialPlan {
+function describe(whole: Plan): TrialPlan {
+  const { asked, options, level } = atWorstLevel(whole)
   const plan = planFor(asked, options as unknown as LocalLeaderOptions)
-  const guarantees = guaranteesFor(plan)
+  const guarantees = guaranteesFor(plan, level === null ? undefined : lockAt(level))
   const trials = trialsOf(plan, guarantees)
   const broken = brokenAssumptions(plan, guarantees)
   const advice = adviceOn(guarantees)
@@ -76,6 +82,7 @@ function describe({ asked, options }: Plan): TrialPlan {
       mode: timing.mode,
       rule: guarantees.rule,
       profile: plan.options.profile,
+      ...(level === null ? {} : { timing: 'adaptive', level }),
       voters: votersIn(plan.options, plan.nodes),
       observers: plan.options.observers,
       witnesses: plan.options.witnesses,
@@ -236,7 +243,8 @@ function headline({ nodes, options }: LocalLeaderPlan, { timing: { mode }, rule 
     ...(observers.length === 0 ? [] : [among(observers, 'observer')]),
   ]
   const how = mode === 'majority' && rule === 'equality' ? 'majority mode, rule equality' : `${mode} mode`
-  return `local-leader, ${how}, profile ${profile}: ${parts.join(', ')}`
+  const timing = options.timing === 'fixed' ? '' : ', adaptive timing'
+  return `local-leader, ${how}, profile ${profile}${timing}: ${parts.join(', ')}`
 }
 
 function assumptions(
@@ -303,4 +311,5 @@ export const localLeaderPlanning: Planning = {
   optionsFor,
   problemsWith: () => [],
   describe,
+  levels: plannedLevels,
 }
