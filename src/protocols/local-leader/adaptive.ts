@@ -2,9 +2,9 @@
 import { microsOf, present } from '../../core/index.ts'
 import { type Given, type Timing, timingOf } from './constants.ts'
 import { leaseBoundsOf } from './lease-options.ts'
-import { boundsBetween, levelFor, lockAt, withinBounds } from './levels.ts'
+import { boundsBetween, type LevelBounds, levelFor, lockAt, withinBounds } from './levels.ts'
 import { givenBy, type LocalLeaderOptions } from './options.ts'
-import { timingForLock } from './scaled-timing.ts'
+import { timingForLock, timingWithin } from './scaled-timing.ts'
 import type { AdaptiveTiming } from './settings.ts'
 
 /** Null when the timing is fixed. `voters`: their number. */
@@ -13,10 +13,12 @@ export function adaptiveTimingOf(chosen: LocalLeaderOptions, voters: number): Ad
   const given = givenBy(chosen, voters)
   const { leaseMinMs, leaseMaxMs } = leaseBoundsOf(chosen)
   const bounds = present(boundsBetween(microsOf(leaseMinMs), microsOf(leaseMaxMs)), 'a level')
+  const timingAt = timingsOf(given)
   return {
     bounds,
     start: withinBounds(bounds, levelFor(timingOf(given).lockTime)),
-    timingAt: timingsOf(given),
+    timingAt,
+    timingWithin: lenientTimings(timingAt),
     lossPerDay: chosen.leaseLossPerDay,
     isDrawn: chosen.levels === 'drawn',
   }
@@ -29,5 +31,16 @@ function timingsOf(given: Given): (level: number) => Timing {
     const timing = known[level] ?? timingForLock(given, lockAt(level))
     known[level] = timing
     return timing
+  }
+}
+
+/** As a rule, a node asks for the same level again. */
+function lenientTimings(timingAt: AdaptiveTiming['timingAt']): AdaptiveTiming['timingWithin'] {
+  let last: { readonly bounds: LevelBounds; readonly level: number; readonly timing: Timing } | null = null
+  return ({ bounds, level }) => {
+    if (last === null || last.bounds !== bounds || last.level !== level) {
+      last = { bounds, level, timing: timingWithin(bounds, level, timingAt(level)) }
+    }
+    return last.timing
   }
 }

@@ -34,6 +34,8 @@ export type Given = {
 }
 
 export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
+  /** Messages that provably took at most this time count as fast: Δ, except at the highest level (scaled-timing.ts). */
+  readonly heard: Micros
   /** 2Δ on any clock: every fast answer has arrived by then. */
   readonly roundTrip: Micros
   /** How long a candidate waits for answers: a round trip; on a tree, two. */
@@ -79,8 +81,8 @@ export type Suppression = {
  * How long a node may report a peer as reachable after it can last have heard that peer, in true time. A fast message
  * may be in transit. Where a leader vouches for a node, the node's own last heartbeat may be two intervals old.
  */
-export function reachableWithinOf({ expires, suppression, fast, rho }: Timing): Micros {
-  return fast + Math.ceil((expires + 2 * (suppression?.longest ?? 0)) * (1 + 2 * rho))
+export function reachableWithinOf({ expires, suppression, heard, rho }: Timing): Micros {
+  return heard + Math.ceil((expires + 2 * (suppression?.longest ?? 0)) * (1 + 2 * rho))
 }
 
 /** A bound that the given constants break: `left` must be at least `right`. */
@@ -131,6 +133,7 @@ export function timingOf(given: Given, lock: Micros | null = null): Timing {
     renewalInterval,
     tries,
     isTree: given.isTree,
+    heard: fast,
     roundTrip,
     collection,
     tryTime,

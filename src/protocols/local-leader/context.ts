@@ -56,7 +56,7 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
 
   /** The constants in force. */
   const timingIn: (state: LocalLeaderState) => Timing =
-    adaptive === null ? () => timing : ({ pace }) => adaptive.timingAt(present(pace, 'pace').level)
+    adaptive === null ? () => timing : ({ pace }) => adaptive.timingWithin(present(pace, 'pace'))
 
   const isLeading = ({ term }: LocalLeaderState, now: Micros): boolean => term !== null && now < term.until
 

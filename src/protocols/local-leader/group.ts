@@ -19,7 +19,7 @@ import { localLeader } from './local-leader.ts'
 import type { LocalLeaderMessage } from './messages.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { type LocalLeaderRules, RULES } from './rules.ts'
-import { timingForLock } from './scaled-timing.ts'
+import { timingForLock, timingWithin } from './scaled-timing.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import { adoptNodes, type LocalLeaderState } from './state.ts'
 import { levelsOf, type Tree } from './tree.ts'
@@ -28,7 +28,9 @@ import { levelsOf, type Tree } from './tree.ts'
 export function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {
   const voters = chosen.voters?.length ?? nodes - chosen.observers.length
   const adaptive = adaptiveTimingOf(chosen, voters)
-  return adaptive === null ? timingOf(givenBy(chosen, voters)) : adaptive.timingAt(adaptive.bounds.most)
+  if (adaptive === null) return timingOf(givenBy(chosen, voters))
+  const { bounds } = adaptive
+  return adaptive.timingWithin({ bounds, level: bounds.most })
 }
 
 /** The constants in force in a state. */
@@ -36,7 +38,7 @@ export function timingInState(chosen: LocalLeaderOptions, nodes: number, state: 
   const { pace } = ownState(state)
   if (pace === null) return timingFor(chosen, nodes)
   const given = givenBy(chosen, chosen.voters?.length ?? nodes - chosen.observers.length)
-  return timingForLock(given, lockAt(pace.level))
+  return timingWithin(pace.bounds, pace.level, timingForLock(given, lockAt(pace.level)))
 }
 
 function treeOver(voters: number, fanout: number, { roundTrip }: Timing): Tree {

@@ -1,12 +1,15 @@
 /** What real nodes need to run the protocol. */
-import { microsOf, type PlainObject } from '../../core/index.ts'
-import type { Asked, Chosen, PeerHosting } from '../hosting.ts'
+import { microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
+import { type Asked, type Chosen, LEASE_FIELDS, type PeerHosting, type Problem } from '../hosting.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
 import { timingOf } from './constants.ts'
+import { lowestLevel } from './evidence.ts'
 import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
 import { insightOf } from './insight.ts'
-import { leaseBoundsOf } from './lease-options.ts'
+import { leaseInsightOf } from './lease-insight.ts'
+import { constantsIn, defaultTiming, leaseBoundsOf } from './lease-options.ts'
+import { lockAt } from './levels.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { localLeaderPlanning } from './planning.ts'
 import { recoverLocalLeader } from './recover.ts'
@@ -25,21 +28,29 @@ const OWN_FIELDS: { readonly [option: string]: string } = {
   link: 'is for the workbench only; remove it, because real nodes use fail-aware datagrams',
   hostedGroup: 'is written by recordings only; remove it',
   levels: 'is for tests only; remove it',
+  ...Object.fromEntries(LEASE_FIELDS.map((field) => [field, `use the field \`${field}\` instead`])),
 }
 
-function optionsFor(asked: Asked): Chosen {
+function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   const given = asked.options ?? {}
   const problems = Object.entries(OWN_FIELDS)
     .filter(([option]) => given[option] !== undefined)
     .map(([option, message]) => ({ field: `options.${option}`, message }))
   if (problems.length > 0) return { problems }
   const { id, mode = 'majority', profile = 'lan', sticky = true, priority = 0 } = asked
+  const timing = asked.timing ?? defaultTiming({ ...given, mode }, nodes.length)
+  const mixed = asked.timing === undefined && timing === 'fixed' ? mixedTiming(asked, given) : []
+  if (mixed.length > 0) return { problems: mixed }
   return {
     options: {
       ...given,
       mode,
       profile,
       sticky,
+      timing,
+      ...Object.fromEntries(
+        LEASE_FIELDS.flatMap((field) => (asked[field] === undefined ? [] : [[field, asked[field]]])),
+      ),
       // Work ends before the leader releases its lease.
       yieldWhenTold: true,
       priorities: { [id]: priority },
@@ -47,6 +58,18 @@ function optionsFor(asked: Asked): Chosen {
       ...(asked.witness === true ? { witnesses: withName(given['witnesses'], id) } : {}),
     } as PlainObject,
   }
+}
+
+/** A bound of leases is adaptive timing, a constant is fixed timing: a configuration with both must say which it means. */
+function mixedTiming(asked: Asked, given: { readonly [option: string]: unknown }): readonly Problem[] {
+  const [constant] = constantsIn(given)
+  if (constant === undefined) return []
+  return (['leaseMinMs', 'leaseMaxMs'] as const)
+    .filter((bound) => asked[bound] !== undefined)
+    .map((bound) => ({
+      field: bound,
+      message: `options.${constant} sets a constant, but ${bound} is for leases that adapt; remove one of them, or set timing`,
+    }))
 }
 
 function withName(list: unknown, id: string): unknown {
@@ -67,6 +90,7 @@ export const localLeaderHosting: PeerHosting = {
   summary: 'leases',
   optionsFor,
   problemsWith: () => [],
+  hasAdaptiveTiming: true,
   slackOptions: (profile) => (profile === 'lan' ? { sigmaMs: 60 } : {}),
   leaseLength(options, nodes) {
     const chosen = own(options)
@@ -90,6 +114,12 @@ export const localLeaderHosting: PeerHosting = {
   group: (identity, options) => localLeaderGroup(identity, own(options)),
   insight: ({ nodes }, options, state, now) =>
     insightOf(state, nodes, timingInState(own(options), nodes.length, state), now),
+  leaseInsight: ({ nodes }, options, state) => leaseInsightOf(own(options), nodes, state),
+  leaseForLateness(options, nodes, lateness) {
+    const adaptive = adaptiveTimingOf(own(options), votersIn(own(options), nodes).length)
+    if (adaptive === null) return null
+    return lockAt(lowestLevel((level) => adaptive.timingAt(level).tryTime >= lateness))
+  },
   handOverProblem: (identity, options, state, to, now) =>
     localLeaderHandOver(identity, own(options), state as LocalLeaderState, to, now),
   modeOf: (options) => own(options).mode,

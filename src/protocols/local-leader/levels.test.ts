@@ -79,7 +79,7 @@ describe('the constants of a level', () => {
     const fixed = timingOf(given('lan'))
     const scaled = timingForLock(given('lan'), fixed.lockTime)
     for (const name of ['fast', 'lateness', 'tryTime', 'lease', 'expires', 'heartbeat'] as const)
-      expect(Math.abs(scaled[name] - fixed[name]), `${name}`).toBeLessThanOrEqual(2)
+      expect(Math.abs(scaled[name] - fixed[name])).toBeLessThanOrEqual(2)
     expect(scaled.suppression?.rounds).toBe(fixed.suppression?.rounds)
   })
 })

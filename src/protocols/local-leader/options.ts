@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { microsOf, milliseconds, type NodeId, nodeAmong, perNode } from '../../core/index.ts'
 import { brokenBounds, type Given } from './constants.ts'
 import { MISREADINGS } from './defects.ts'
-import { adaptiveFields, adaptiveProblems } from './lease-options.ts'
+import { adaptiveFields, adaptiveProblems, TREE_FROM } from './lease-options.ts'
 import { PROFILES } from './profiles.ts'
 
 const priority = z.int().min(-1_000_000).max(1_000_000)
@@ -18,9 +18,9 @@ function timingFields() {
       .default('majority')
       .describe('local: one leader per partition; majority: one leader in all, with tokens'),
     profile: z
-      .enum(['lan', 'region', 'wan'])
+      .enum(['fast', 'lan', 'region', 'wan'])
       .default('lan')
-      .describe('the network that the constants are for'),
+      .describe('the network that the constants and the bounds of leases are for'),
     deltaMs: own('δ: messages delivered within this time are timely'),
     deltaMinMs: z
       .number()
@@ -73,7 +73,7 @@ function groupFields(nodes: readonly NodeId[]) {
       .int()
       .min(2)
       .max(100_000)
-      .default(100)
+      .default(TREE_FROM)
       .describe('number of voters from which a tree gathers the answers'),
     treeFanout: z.int().min(2).max(1000).default(16).describe('children per node in that tree'),
     voters: z

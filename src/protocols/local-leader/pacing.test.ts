@@ -119,6 +119,7 @@ describe('a group that is slower than its constants from the start', () => {
   it.each([
     ['late nodes', { network: { delayMs: [1, 3] }, clocks: { driftPpm: 100, lateMs: [0, 300] } }],
     ['slow links', { network: { delayMs: [100, 200] } }],
+    ['links slower than Δ of the highest level', { network: { delayMs: [400, 600] } }],
     ['both', { network: { delayMs: [50, 150] }, clocks: { driftPpm: 100, lateMs: [0, 200] } }],
   ])('elects a leader within three times the longest lease: %s', (_what, world) => {
     for (let seed = 1; seed <= sized(5, 30); seed++) {
@@ -134,7 +135,7 @@ describe('campaigns with load', () => {
   it('keep all promises', () => {
     const options = { mode: 'majority', timing: 'adaptive', leaseMinMs: 60, leaseMaxMs: 500 }
     const draw = scenarioDrawer(definition, { nodes: [3, 5], options, faults: FAULT_KINDS })
-    const seeds = Array.from({ length: sized(40, 400) }, (_, index) => index + 1)
+    const seeds = Array.from({ length: sized(12, 400) }, (_, index) => index + 1)
     const found = seeds.flatMap((seed) => runSeed(definition, draw, seed).violations)
     expect(found).toEqual([])
     expect(seeds.some((seed) => draw(seed).events.some((event) => 'load' in event))).toBe(true)
@@ -142,20 +143,15 @@ describe('campaigns with load', () => {
 })
 
 describe('different bounds', () => {
-  it('are reported, and the group works where they overlap', () => {
+  it('are no reason for a report where they overlap: the group uses what all grant', () => {
     const nodeOptions = {
       2: { timing: 'adaptive', leaseMinMs: 150 },
       3: { timing: 'adaptive', leaseMinMs: 200 },
     }
     const apart = run(3, { nodeOptions, untilMs: 20_000 })
     expect(apart.report.leaders).toHaveLength(1)
-    expect(ofType(apart, 'mismatch').map(({ event }) => event)).toContainEqual({
-      type: 'mismatch',
-      peer: 2,
-      field: 'lease bounds',
-      ours: { leaseMinMs: 60, leaseMaxMs: 5000 },
-      theirs: { leaseMinMs: 150, leaseMaxMs: 5000 },
-    })
+    expect(ofType(apart, 'mismatch')).toEqual([])
+    expect(lockAt(levels(apart).at(-1) ?? 0)).toBeGreaterThanOrEqual(150_000)
     const leader = ofType(apart, 'elected').at(-1)?.node
     const members = leader === undefined ? [] : apart.report.nodes[String(leader)]?.members
     expect(members).toContain(leader)
@@ -170,6 +166,13 @@ describe('different bounds', () => {
     const apart = run(3, { nodeOptions, untilMs: 10_000 })
     expect(apart.report.leaders).toEqual([1])
     expect(apart.report.nodes['1']?.members).toEqual([1, 2])
+    expect(ofType(apart, 'mismatch').map(({ event }) => event)).toContainEqual({
+      type: 'mismatch',
+      peer: 3,
+      field: 'lease bounds',
+      ours: { leaseMinMs: 60, leaseMaxMs: 5000 },
+      theirs: { leaseMinMs: 10_000, leaseMaxMs: 20_000 },
+    })
   })
 
   it('of the preferred leader that do not overlap with the others leave the lead to another node', () => {
@@ -191,9 +194,9 @@ describe('different bounds', () => {
     ]) {
       const events = order.map((node, index) => change(8000 + 3000 * index, node))
       const changed = run(3, { events, untilMs: 30_000 })
-      expect(leads(changed), `${order}`).toBe(1)
-      expect(changed.report.nodes['1']?.members, `${order}`).toEqual([1, 2, 3])
-      expect(lockAt(levels(changed).at(-1) ?? 0), `${order}`).toBeGreaterThanOrEqual(300_000)
+      expect(leads(changed)).toBe(1)
+      expect(changed.report.nodes['1']?.members).toEqual([1, 2, 3])
+      expect(lockAt(levels(changed).at(-1) ?? 0)).toBeGreaterThanOrEqual(300_000)
     }
   })
 

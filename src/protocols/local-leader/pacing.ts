@@ -2,7 +2,15 @@
 import { type Micros, NOTHING, type NodeId, output } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
 import type { Context, LocalLeaderEffect, LocalLeaderStep } from './context.ts'
-import { grantedLevel, higherNeed, lossNeed, type Need, quorumNeed, type VoterEvidence } from './evidence.ts'
+import {
+  amountOf,
+  grantedLevel,
+  higherNeed,
+  lossNeed,
+  type Need,
+  quorumNeed,
+  type VoterEvidence,
+} from './evidence.ts'
 import { HIGHEST_LEVEL, levelFor, lockAt, withinBounds } from './levels.ts'
 import { createMeasuring } from './measuring.ts'
 import { type Evidence, type LocalLeaderMessage, NO_LOSS } from './messages.ts'
@@ -29,7 +37,7 @@ export function createPacing(context: Context) {
   function receiptIn(state: LocalLeaderState, receipt: Receipt): Receipt {
     const { bound, overtaken } = receipt
     if (adaptive === null || bound === null) return receipt
-    return { fast: bound <= timingIn(state).fast, bound, overtaken }
+    return { fast: bound <= timingIn(state).heard, bound, overtaken }
   }
 
   /** A follower takes over the level of its leader, or a higher one, at which it hears the leader in time. */
@@ -98,7 +106,10 @@ export function createPacing(context: Context) {
       state: changed(state, {
         pace: { ...pace, level, announced: level, need, hold: next.hold, unanswered: 0 },
       }),
-      effects: level === pace.announced ? NOTHING : [levelEvent(level, reasonFor(pace, level, need))],
+      effects:
+        level === pace.announced
+          ? NOTHING
+          : [levelEvent(level, pace.announced, reasonFor(pace, level, need))],
     }
   }
 
@@ -109,8 +120,10 @@ export function createPacing(context: Context) {
     return before.need.cause === 'bounds' ? before.need : INHERITED
   }
 
-  function levelEvent(level: number, { cause, by }: Need): LocalLeaderEffect {
-    return output({ type: 'level', level, lock: lockAt(level), cause, by })
+  /** `former`: the level that this node announced before. */
+  function levelEvent(level: number, former: number, { cause, by }: Need): LocalLeaderEffect {
+    const amount = adaptive === null ? null : amountOf({ level, cause }, adaptive.timingAt)
+    return output({ type: 'level', level, lock: lockAt(level), former: lockAt(former), cause, by, amount })
   }
 
   /**

@@ -11,6 +11,8 @@ export type AdaptiveTiming = {
   /** The level at which a node starts. */
   readonly start: number
   timingAt(level: number): Timing
+  /** The constants of a node at this level, which are lenient at the highest level of its bounds. */
+  timingWithin(pace: { readonly bounds: LevelBounds; readonly level: number }): Timing
   /** How many leases may be lost in a day. */
   readonly lossPerDay: number
   /** For tests: each request has a random level, independent of all evidence. */
