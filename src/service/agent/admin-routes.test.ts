@@ -237,7 +237,7 @@ describe('the bounds of leases', () => {
     )
     expect(status).toBe(400)
     expect(response).toMatchObject({
-      error: { field: 'leaseMinMs', message: expect.stringContaining('must be at least 10') as string },
+      error: { field: 'leaseMinMs', message: expect.stringContaining('5 is too short') as string },
     })
   })
 

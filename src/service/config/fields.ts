@@ -89,11 +89,14 @@ const MIN_LEASE_MS = 10
 const MAX_LEASE_MS = 60_000
 export const leaseMs = z
   .number()
-  .min(
-    MIN_LEASE_MS,
-    `must be at least ${MIN_LEASE_MS}, because timers of a process cannot keep shorter leases`,
-  )
-  .max(MAX_LEASE_MS, `must be at most ${MAX_LEASE_MS}: a group waits that long for a leader that is gone`)
+  .min(MIN_LEASE_MS, {
+    error: ({ input }) =>
+      `${String(input)} is too short, because timers of a process cannot keep such leases; use ${MIN_LEASE_MS} or more`,
+  })
+  .max(MAX_LEASE_MS, {
+    error: ({ input }) =>
+      `${String(input)} is too long, because a group waits that long for a leader that is gone; use ${MAX_LEASE_MS} or less`,
+  })
 
 export const nodeFields = {
   group: name.describe('the group that this node belongs to'),

@@ -57,8 +57,9 @@ export function parseLeaseBounds(bounds: unknown): LeaseBounds {
   for (const [field, value] of Object.entries({ leaseMinMs, leaseMaxMs })) {
     const problem = value === undefined ? undefined : leaseMs.safeParse(value).error?.issues[0]
     if (problem === undefined) continue
-    const why = typeof value === 'number' ? problem.message : 'must be a number of milliseconds'
-    throw new InvalidArgumentError(field, `${show(value)} ${why}`)
+    const why =
+      typeof value === 'number' ? problem.message : `${show(value)} must be a number of milliseconds`
+    throw new InvalidArgumentError(field, why)
   }
   return bounds
 }

@@ -81,7 +81,7 @@ export class GroupObserver {
   /** Within a step: adds to the end of a term why the lease was not renewed. */
   explain(event: Output): Output {
     if (event.type === 'elected') this.#isLeading = true
-    if (event.type === 'level') queueMicrotask(() => this.#noteTiming())
+    if (event.type === 'level' || event.type === 'elected') queueMicrotask(() => this.#noteTiming())
     if (event.type !== 'demoted') return event
     const explained = event['cause'] === 'expired' ? { ...event, ...this.#explainExpiry() } : event
     this.#isLeading = false

@@ -2,6 +2,7 @@
 import {
   type Command,
   type Micros,
+  msOf,
   type NodeId,
   type Output,
   type Plain,
@@ -20,8 +21,10 @@ import {
   type NetworkFaults,
   openHostClock,
   openStorage,
+  probeTimers,
   type SlowEpisode,
   type Storage,
+  showMs,
 } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
 import {
@@ -70,6 +73,11 @@ export async function openElectionInThread(
   return election
 }
 
+/** Why leases do not become as short as configured. */
+export function describeCoarseTimers(lateness: Micros, shortest: Micros, possible: Micros): string {
+  return `timers of this host fire at least ${showMs(lateness)} late, so leases last ${showMs(possible)} or longer (leaseMinMs is ${msOf(shortest)}); set leaseMinMs: ${Math.ceil(msOf(possible))}, or use a host with finer timers`
+}
+
 class ElectionInThread implements LocalElection {
   readonly #settings: NetworkElectionSettings
   readonly #events: LocalEvents
@@ -100,6 +108,17 @@ class ElectionInThread implements LocalElection {
       warn: (what, detail) => events.warn(what, detail),
       noted: (late, slow) => events.noted?.(late, slow),
     })
+    const shortest = this.#endpoint.leaseInsight(group)?.bounds[0] ?? null
+    if (shortest !== null) void this.#checkTimers(shortest)
+  }
+
+  /** Leases that tune themselves become no shorter than timers allow; the operator learns why. */
+  async #checkTimers(shortest: Micros): Promise<void> {
+    const lateness = await probeTimers()
+    const { protocol, options, nodes } = this.#spec
+    const possible = peerHosting(protocol).leaseForLateness?.(options, nodes, lateness) ?? 0
+    if (possible > shortest && !this.#isClosed)
+      this.#events.warn('timers', describeCoarseTimers(lateness, shortest, possible))
   }
 
   get heard(): ReadonlyMap<NodeId, number> {
