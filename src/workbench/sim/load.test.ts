@@ -24,7 +24,7 @@ describe('load', () => {
   it('is none at first, and draws nothing', () => {
     const random = new Random(3)
     const load = new Load([1, 2], random, false)
-    expect([load.lateness(0, 5), load.arrivalOf(0, 1, 77, 5), load.isAny, load.most]).toEqual([
+    expect([load.lateness(0, 5), load.arrivalOf(0, 1, 77, 5), load.isFelt(5), load.most]).toEqual([
       0,
       77,
       false,
@@ -42,9 +42,18 @@ describe('load', () => {
       true,
       false,
     ])
-    expect([load.lateness(1, 0), load.mostLate(0), load.isAny]).toEqual([0, 5000, true])
+    expect([load.lateness(1, 0), load.mostLate(0), load.isFelt(0)]).toEqual([0, 5000, true])
     happen({ load: 'all', lateMs: 0 }, 9)
-    expect([load.lateness(0, 9), load.isAny]).toEqual([0, false])
+    expect([load.lateness(0, 9), load.isFelt(9)]).toEqual([0, false])
+  })
+
+  it('is felt until the last message that it has made later arrives', () => {
+    const { load, happen, queue } = setUp()
+    happen({ load: [1], lateMs: 50 })
+    expect(load.arrivalOf(1, 0, 2000, 1000)).toBe(52_000)
+    happen({ load: 'all', lateMs: 0 }, 3000)
+    expect(queue).toEqual([{ time: 52_000, pending: { type: 'loadSettled' } }])
+    expect([load.isFelt(3000), load.isFelt(51_999), load.isFelt(52_000)]).toEqual([true, true, false])
   })
 
   it('delays what a loaded node sends, and what it has to handle', () => {
@@ -66,7 +75,7 @@ describe('load', () => {
     happen({ load: [1], lateMs: 0, overMs: 10 }, 6000)
     expect([load.lateness(0, 11_000), load.mostLate(0)]).toEqual([5000, 10_000])
     load.settle(16_000)
-    expect([load.isAny, load.mostLate(0)]).toEqual([false, 0])
+    expect([load.isFelt(900_000), load.mostLate(0)]).toEqual([false, 0])
   })
 
   it('ends by itself after a spike', () => {

@@ -40,6 +40,8 @@ export class Load {
   /** Arrival time of the last message per link, once there was a load; null if links are unordered. */
   readonly #lastArrival: Float64Array | null
   #hasBegun = false
+  /** When the last message arrives that load has made later. */
+  #lastLate: Micros = 0
 
   constructor(nodes: readonly NodeId[], random: Random, isFifo: boolean) {
     this.#nodes = nodes
@@ -48,9 +50,9 @@ export class Load {
     this.#lastArrival = isFifo ? new Float64Array(nodes.length ** 2) : null
   }
 
-  /** Whether any node is loaded. */
-  get isAny(): boolean {
-    return this.#phases.some((phase) => phase !== IDLE)
+  /** Whether any node is loaded, or a message is still on its way that load has made later. */
+  isFelt(now: Micros): boolean {
+    return now < this.#lastLate || this.#phases.some((phase) => phase !== IDLE)
   }
 
   set(event: LoadEvent, now: Micros, push: (time: Micros, pending: Pending) => void): void {
@@ -65,6 +67,7 @@ export class Load {
       this.#phases[index] = isOver ? IDLE : phase
     }
     this.#hasBegun = true
+    if (this.#lastLate > now) push(this.#lastLate, { type: 'loadSettled' })
     if (forMs !== undefined) {
       const atMs = event.atMs + forMs
       push(now + microsOf(forMs), { type: 'event', event: { atMs, load, lateMs: 0, delayMs: 0 } })
@@ -83,17 +86,30 @@ export class Load {
   }
 
   /** How late a node acts. Consumes randomness if it is loaded. */
-  lateness(node: number, now: Micros): Micros {
+  lateness(node: number, now: Micros, random = this.#random): Micros {
     const phase = this.#phases[node] as Phase
-    return phase === IDLE ? 0 : this.#draw(this.#valuesAt(phase, now).late, phase.tail)
+    return phase === IDLE ? 0 : draw(this.#valuesAt(phase, now).late, phase.tail, random)
   }
 
-  /** When a message arrives and is handled that would arrive at `at` without load. Consumes randomness. */
-  arrivalOf(from: number, to: number, at: Micros, now: Micros): Micros {
+  /**
+   * When a message arrives and is handled that would arrive at `at` without load. Consumes randomness, of the world or of
+   * another source.
+   */
+  arrivalOf(from: number, to: number, at: Micros, now: Micros, random = this.#random): Micros {
     if (!this.#hasBegun) return at
     const sender = this.#phases[from] as Phase
-    const delay = sender === IDLE ? 0 : this.#draw(this.#valuesAt(sender, now).delay, sender.tail)
-    const arrival = at + delay + this.lateness(to, now)
+    const delay = sender === IDLE ? 0 : draw(this.#valuesAt(sender, now).delay, sender.tail, random)
+    return this.arriveBehind(from, to, at + delay + this.lateness(to, now, random), at)
+  }
+
+  /** On a link that keeps its order: not before the messages that load has made later. */
+  arriveBehind(from: number, to: number, arrival: Micros, unloaded = arrival): Micros {
+    const inOrder = this.#inOrder(from, to, arrival)
+    if (inOrder > unloaded) this.#lastLate = Math.max(this.#lastLate, inOrder)
+    return inOrder
+  }
+
+  #inOrder(from: number, to: number, arrival: Micros): Micros {
     if (this.#lastArrival === null) return arrival
     const link = from * this.#nodes.length + to
     const inOrder = Math.max(arrival, this.#lastArrival[link] as number)
@@ -130,13 +146,13 @@ export class Load {
     const part = (now - since) / over
     return { late: between(former.late, late, part), delay: between(former.delay, delay, part) }
   }
+}
 
-  #draw({ least, most }: Delay, tail: number | null): Micros {
-    if (tail === null || least <= 0) return this.#random.integer(least, most)
-    // The inverse of a Pareto distribution that is cut off at `most`.
-    const cut = 1 - (least / most) ** tail
-    return Math.round(least / (1 - this.#random.fraction() * cut) ** (1 / tail))
-  }
+function draw({ least, most }: Delay, tail: number | null, random: Random): Micros {
+  if (tail === null || least <= 0) return random.integer(least, most)
+  // The inverse of a Pareto distribution that is cut off at `most`.
+  const cut = 1 - (least / most) ** tail
+  return Math.round(least / (1 - random.fraction() * cut) ** (1 / tail))
 }
 
 function between(a: Delay, b: Delay, part: number): Delay {

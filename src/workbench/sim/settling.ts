@@ -117,7 +117,7 @@ export class Settling {
   #reportSettled(now: Micros): void {
     const { network, store, nodes, observe } = this.#world
     // While messages can get lost, or nodes are under load, nothing is promised.
-    if (network.isLossy || network.load.isAny || !store.isPrompt(now)) return
+    if (network.isLossy || network.load.isFelt(now) || !store.isPrompt(now)) return
     const living = nodes.filter(({ up }) => up)
     if (living.some((node) => node.stalledUntil !== 0 || this.#isOwedStimulus(node))) return
     const connected = network.connected(living.map(({ index }) => index))
