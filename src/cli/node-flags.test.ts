@@ -59,10 +59,10 @@ describe('readConfig', () => {
   })
 
   it.each<[Partial<NodeFlags>, RegExp]>([
-    [{ leaseMinMs: 'soon' }, /leaseMinMs: "soon" is not a finite number \(--lease-min-ms\)/],
-    [{ leaseMinMs: '7' }, /leaseMinMs: 7 is too short, .*; use 10 or more \(--lease-min-ms\)/],
-    [{ leaseMinMs: '7000' }, /leaseMinMs: 7000 is above leaseMaxMs, which is 5000 in the profile lan/],
-    [{ timing: 'sometimes' }, /timing: "sometimes" is not one of "fixed", "adaptive" \(--timing\)/],
+    [{ leaseMinMs: 'soon' }, /--lease-min-ms: "soon" is not a finite number/],
+    [{ leaseMinMs: '7' }, /--lease-min-ms: 7 is too short, .*; use 10 or more/],
+    [{ leaseMinMs: '7000' }, /--lease-min-ms: 7000 is above leaseMaxMs, which is 5000 in the profile lan/],
+    [{ timing: 'sometimes' }, /--timing: "sometimes" is not one of "fixed", "adaptive"/],
     [{ timing: 'adaptive', mode: 'local' }, /timing: adaptive only works with mode: majority/],
   ])('refuses %j, and names the flag', (given, problem) => {
     expect(() => readConfig({ ...FLAGS, ...given }, {})).toThrow(problem)
