@@ -135,7 +135,8 @@ export class GroupMonitor {
   }
 
   measured(process: ProcessMeasures, now: Micros): Measured {
-    const { sigma, delta } = this.assumed
+    // Leases that tune themselves tolerate more at a higher level: only the highest is a limit.
+    const { sigma, delta } = this.#settings.assumed
     return {
       windowMs: WINDOW_MS,
       latenessMs: process.lateness.spread(now),
