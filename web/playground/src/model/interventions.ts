@@ -42,7 +42,11 @@ export function interventionText(event: Intervention | ScenarioEvent): string {
   return loadText(event)
 }
 
-function loadText({ load, lateMs = 0, delayMs = 0 }: Extract<Intervention, { readonly load: unknown }>): string {
+function loadText({
+  load,
+  lateMs = 0,
+  delayMs = 0,
+}: Extract<Intervention, { readonly load: unknown }>): string {
   const who = load === 'all' ? 'all nodes' : listText(load)
   const parts = [
     ...(lateMs === 0 ? [] : [`late by ${spanText(lateMs)}`]),
