@@ -27,6 +27,10 @@ const MEANING =
 const SOURCED = /\/src\/(?:workbench\/specs|protocols)\/.*\.ts$/
 const SOURCE = /(\bsource:\s*)(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")/g
 
+/** What a protocol is, in a few words. The page has its own. */
+const DEFINITION = /\/src\/protocols\/[\w-]+\/(?:index|definition)\.ts$/
+const TITLE = /(\btitle:\s*)(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")/g
+
 /** The hosting of a protocol. The playground replays recorded runs with it, and needs only these fields for that. */
 const HOSTING = /\/src\/protocols\/[\w-]+\/hosting\.ts$/
 const KEPT = new Set(['name', 'needs', 'ownOptions', 'forensics', 'group', 'create'])
@@ -70,7 +74,8 @@ export function leaveOut(): Plugin {
       if (HOSTING.test(id)) return { code: keepFields(code), map: null }
       if (!DESCRIBED.test(id)) return null
       const short = code.replaceAll(DESCRIPTION, '').replaceAll(MEANING, "$1''")
-      const shorter = SOURCED.test(id) ? short.replaceAll(SOURCE, "$1''") : short
+      const sourceless = SOURCED.test(id) ? short.replaceAll(SOURCE, "$1''") : short
+      const shorter = DEFINITION.test(id) ? sourceless.replaceAll(TITLE, "$1''") : sourceless
       return shorter === code ? null : { code: shorter, map: null }
     },
   }
