@@ -61,7 +61,11 @@ describe('the cards of adaptive timing', () => {
       expect(card.runs).toBeGreaterThan(10)
       expect(card.shapes.length).toBeGreaterThan(5)
     }
-    expect(failOver(found)).toEqual([expect.closeTo(113, 0), expect.closeTo(842, -1)])
+    for (const [index, worstMs = 0] of failOver(found).entries()) {
+      const { leaseMs = 0 } = found.levels[index] ?? {}
+      expect(worstMs).toBeGreaterThan(leaseMs)
+      expect(worstMs).toBeLessThan(3 * leaseMs)
+    }
   })
 
   it('are followed by a table of all levels', async () => {

@@ -169,8 +169,8 @@ export class Transcript {
     for (const effect of effects) {
       if (effect.type === 'persist' && parts.at(-1)?.text !== 'persists')
         parts.push({ text: 'persists', to: [] })
-      const told = outputText(effect)
-      if (told !== null) parts.push({ text: told, to: [] })
+      const announced = outputText(effect)
+      if (announced !== null) parts.push({ text: announced, to: [] })
       if (effect.type !== 'send') continue
       for (const { text } of this.#shown(effect.body)) {
         const last = parts.at(-1)
