@@ -20,9 +20,11 @@ export {
   type GroupSpec,
   groupFor,
   type HostSettings,
+  handOverProblemFor,
   host,
   hostShowing,
   insightFor,
+  leaseInsightFor,
   peerHosting,
 } from './host.ts'
 export {
@@ -36,8 +38,8 @@ export {
   type LeaseFields,
   type LeaseLength,
   type PeerHosting,
-  type ProfileName,
   type Problem,
+  type ProfileName,
   type Recorded,
   type RecordedRun,
   type RecordedView,

@@ -86,7 +86,7 @@ export type LeaseInsight = {
     readonly node: NodeId
     readonly lateness: Micros
     readonly delay: Micros
-    /** The part of the messages that got lost; 0: none of those that it can tell. */
+    /** The part of the messages that got lost; 0: it noticed no loss. */
     readonly loss: number
     readonly at: Micros
   }[]

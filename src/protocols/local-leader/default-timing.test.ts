@@ -30,6 +30,18 @@ it.each<[string, Omit<Asked, 'id'>, string]>([
   expect(timingFor(asked)).toBe(timing)
 })
 
+it.each<[string, Omit<Asked, 'id'>, number | undefined]>([
+  ['one second', {}, 1000],
+  ['four times the shortest lease', { leaseMinMs: 500 }, 2000],
+  ['four times the shortest lease of the profile', { profile: 'wan' }, 3200],
+  ['as configured', { leaseMaxMs: 7000 }, 7000],
+  ['of the profile with a data directory', { data: '/nowhere' }, undefined],
+  ['of the profile, if that is shorter', { leaseMinMs: 1500 }, undefined],
+])('without a data directory, the longest lease is %s', (_what, asked, leaseMaxMs) => {
+  const chosen = chosenFor(asked)
+  expect('options' in chosen ? chosen.options['leaseMaxMs'] : 'refused').toBe(leaseMaxMs)
+})
+
 it('is fixed with a hundred nodes', () => {
   const nodes = Array.from({ length: 100 }, (_, index) => `n${index}`)
   expect(timingFor({}, nodes)).toBe('fixed')

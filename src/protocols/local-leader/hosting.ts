@@ -1,6 +1,13 @@
 /** What real nodes need to run the protocol. */
 import { microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
-import { type Asked, type Chosen, LEASE_FIELDS, type PeerHosting, type Problem } from '../hosting.ts'
+import {
+  type Asked,
+  type Chosen,
+  LEASE_FIELDS,
+  type PeerHosting,
+  type Problem,
+  type ProfileName,
+} from '../hosting.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
 import { timingOf } from './constants.ts'
@@ -12,6 +19,7 @@ import { constantsIn, defaultTiming, leaseBoundsOf } from './lease-options.ts'
 import { lockAt } from './levels.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { localLeaderPlanning } from './planning.ts'
+import { PROFILES } from './profiles.ts'
 import { recoverLocalLeader } from './recover.ts'
 import { forgetfulStable } from './stable.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -48,6 +56,7 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
       profile,
       sticky,
       timing,
+      ...(timing === 'adaptive' ? forgetfulBound(asked, profile) : {}),
       ...Object.fromEntries(
         LEASE_FIELDS.flatMap((field) => (asked[field] === undefined ? [] : [[field, asked[field]]])),
       ),
@@ -59,6 +68,18 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
     } as PlainObject,
   }
 }
+
+/**
+ * Without a data directory, a node is silent after each start for as long as any lock that it may have granted before. So
+ * such a node grants no long locks, unless the configuration says so.
+ */
+function forgetfulBound({ data, leaseMinMs }: Asked, profile: ProfileName): { readonly leaseMaxMs?: number } {
+  const most = PROFILES[profile]
+  const leaseMaxMs = Math.max(FORGETFUL_MS, 4 * (leaseMinMs ?? most.leaseMinMs))
+  return data !== undefined || leaseMaxMs >= most.leaseMaxMs ? {} : { leaseMaxMs }
+}
+
+const FORGETFUL_MS = 1000
 
 /** A bound of leases is adaptive timing, a constant is fixed timing: a configuration with both must say which it means. */
 function mixedTiming(asked: Asked, given: { readonly [option: string]: unknown }): readonly Problem[] {

@@ -1,5 +1,8 @@
 /** Leases that tune themselves, on real nodes: what they show, and bounds that are changed while one of them leads. */
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join as joinPath } from 'node:path'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { freePorts } from '../../../../test/support/ports.ts'
 import { CommandRefusedError, InvalidArgumentError } from './errors.ts'
 import { join } from './join.ts'
@@ -12,6 +15,7 @@ const WAIT = { timeout: 50_000, interval: 20 }
 
 let ports: readonly number[] = []
 let nodes: ConclaveNode[] = []
+let folder = ''
 const stop = new AbortController()
 
 /** Leases of seconds: no test machine is that busy, so that nothing but the bounds ends a term. */
@@ -30,6 +34,7 @@ async function joinAll(
         key: KEY,
         isolation,
         timing: 'adaptive',
+        data: joinPath(folder, id),
         ...bounds(id),
       }),
     ),
@@ -47,7 +52,7 @@ const untilEnded = (signal: AbortSignal): Promise<void> =>
 async function leader(): Promise<ConclaveNode> {
   return vi.waitFor(() => {
     const [first, ...others] = nodes.map((node) => node.status().leader)
-    const [leading] = nodes.filter((node) => node.view().role === 'leader')
+    const leading = nodes.find((node) => node.view().role === 'leader')
     expect(others).toEqual([first, first])
     expect(nodes.map(unreachableFrom)).toEqual([[], [], []])
     if (leading === undefined) throw new Error('no leader yet')
@@ -65,9 +70,14 @@ beforeAll(async () => {
   ports = await freePorts(IDS.length)
 })
 
+beforeEach(() => {
+  folder = mkdtempSync(joinPath(tmpdir(), 'conclave-bounds-'))
+})
+
 afterEach(async () => {
   await Promise.all(nodes.map((node) => node.close({ signal: AbortSignal.abort() })))
   nodes = []
+  rmSync(folder, { recursive: true })
 })
 
 const timingOf = (node: ConclaveNode) => node.status().timing ?? expect.fail('no timing')
@@ -132,7 +142,7 @@ it('a node whose bounds suit no other is named, with its bounds', async () => {
   const others = { leaseMinMs: 1500, leaseMaxMs: 3000 }
   await joinAll((id) => (id === 'c' ? { leaseMinMs: 6000, leaseMaxMs: 9000 } : others))
   const warned = await vi.waitFor(() => {
-    const [leading] = nodes.filter((node) => node.view().role === 'leader')
+    const leading = nodes.find((node) => node.view().role === 'leader')
     const warning = leading?.status().warnings.find(({ what }) => what === 'mismatch')
     if (leading === undefined || warning === undefined) throw new Error('no warning yet')
     return { detail: warning.detail, refusals: timingOf(leading).refusals }
@@ -170,6 +180,18 @@ describe('bounds that cannot work are refused', () => {
         : InvalidArgumentError,
     )
     expect(timingOf(node)).toMatchObject({ leaseMinMs: 20, leaseMaxMs: 2000 })
+  })
+
+  it('on a node that would forget them: it has no data directory', async () => {
+    const own = { group: 'bounds', id: 'a', listen: `127.0.0.1:${ports[0]}`, peers: [], key: KEY }
+    nodes = [await join({ ...own, isolation: 'thread' })]
+    const [node] = nodes as [ConclaveNode]
+    expect(timingOf(node)).toMatchObject({ leaseMinMs: 60, leaseMaxMs: 1000 })
+    await node.setLeaseBounds({ leaseMinMs: 20, leaseMaxMs: 900 })
+    await node.setLeaseBounds({ leaseMaxMs: 1000 })
+    await expect(node.setLeaseBounds({ leaseMaxMs: 1001 })).rejects.toThrow(
+      'without a data directory a restarted node does not know how long its leases were: leaseMaxMs must be at most 1000, as configured; restart it with a larger leaseMaxMs, or with data',
+    )
   })
 
   it('where the timing is fixed', async () => {

@@ -7,7 +7,7 @@
  * `lead` is called.
  */
 import { EventEmitter } from 'node:events'
-import { type Command, msOf, type NodeId, type Output, present } from '../../../core/index.ts'
+import { type Command, type NodeId, type Output, present } from '../../../core/index.ts'
 import { parsePeer, peerProblem } from '../../config/address.ts'
 import { MAX_PRIORITY } from '../../config/fields.ts'
 import type { Announcement, NetworkFaults } from '../../runtime/index.ts'
@@ -25,7 +25,6 @@ import {
   checkFunction,
   type LeaseBounds,
   parseFlag,
-  parseLeaseBounds,
   parseNodeId,
   parseSignal,
   type SignalOption,
@@ -39,6 +38,7 @@ import type { LeadOptions, NodeSettings, StepDownOptions } from './node-settings
 import { Notifier, nextTerm, type ObservableNode, observeViews } from './notifier.ts'
 import {
   type GroupStatus,
+  groupStatusOf,
   type IneligibleReason,
   installedView,
   type Mode,
@@ -46,13 +46,11 @@ import {
 } from './status.ts'
 import type { CurrentTerm, Term } from './term.ts'
 import { TermManager } from './term-manager.ts'
-import { levelChangeOf, timingStatusOf } from './timing-status.ts'
+import { leaseBoundsCommand, levelChangeOf } from './timing-status.ts'
 import { RecentWarnings } from './warnings.ts'
 
 export type { LeaseBounds, SignalOption } from './arguments.ts'
 export type { LeadOptions, NodeSettings, StepDownOptions } from './node-settings.ts'
-
-const FIXED_TIMING = 'the timing of this node is fixed: its leases have no bounds'
 
 /** A mismatch is reported once. This many reports are remembered. */
 const MAX_REMEMBERED = 1000
@@ -155,25 +153,8 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
 
   /** The state of the group for operators. */
   status(): GroupStatus {
-    const current = this.#status()
-    const { view, leadUntil, now, voters, nodes, evidenceFor, isSilent, membership, primary } = current
-    return {
-      ...view,
-      mode: this.mode,
-      leaseMs: leadUntil === null || view.leader === null ? null : Math.max(0, (leadUntil - now) / 1000),
-      voters,
-      nodes: this.isClosed
-        ? nodes.map((node) => (node.id === this.id ? { ...node, reachable: false } : node))
-        : nodes,
-      evidenceForMs: evidenceFor === null ? null : evidenceFor / 1000,
-      idle: this.isClosed ? 'closed' : isSilent ? 'silent after a restart' : null,
-      membership: this.isClosed ? null : membership,
-      primary: this.isClosed ? null : primary,
-      datagrams: current.datagrams,
-      measured: current.measured,
-      timing: current.timing === null ? null : timingStatusOf(current.timing, now),
-      warnings: this.#warnings.list(),
-    }
+    const { id, mode, isClosed } = this
+    return groupStatusOf(this.#status(), { id, mode, isClosed, warnings: this.#warnings.list() })
   }
 
   /** The black box of this node as a trace for `conclave replay`, in pieces of text; empty once it is closed. */
@@ -259,16 +240,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
    * keep theirs: call it on each node, in any order.
    */
   async setLeaseBounds(bounds: LeaseBounds, options?: SignalOption): Promise<void> {
-    const { leaseMinMs, leaseMaxMs } = parseLeaseBounds(bounds)
-    const { timing } = this.#status()
-    const [shortest, longest] = timing?.bounds ?? [0, 0]
-    const command: Command = {
-      do: 'setLeaseBounds',
-      leaseMinMs: leaseMinMs ?? msOf(shortest),
-      leaseMaxMs: leaseMaxMs ?? msOf(longest),
-    }
-    if (timing === null) throw new CommandRefusedError(command.do, FIXED_TIMING)
-    return this.#command(command, options)
+    return this.#command(leaseBoundsCommand(bounds, this.#status().timing), options)
   }
 
   /** Only on the leader: gives a node a vote. `status().voters` and the event `voters` show when it counts. */

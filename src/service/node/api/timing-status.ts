@@ -1,7 +1,9 @@
 /** Leases that tune themselves, as operators see them: the level in force, the reason for it, and each change. */
-import { type Micros, msOf, type NodeId, type Output } from '../../../core/index.ts'
+import { type Command, type Micros, msOf, type NodeId, type Output } from '../../../core/index.ts'
 import type { LeaseInsight, LeaseNeed } from '../../../protocols/index.ts'
 import { showMs } from '../../runtime/index.ts'
+import { type LeaseBounds, parseLeaseBounds } from './arguments.ts'
+import { CommandRefusedError } from './errors.ts'
 
 /** The present length of leases, what it gives, and why. Durations are in milliseconds. */
 export type TimingStatus = {
@@ -117,6 +119,22 @@ export function levelChangeOf(event: Output): LevelChange {
     cause: cause as LevelCause,
     by: by as NodeId | null,
     text: `lease ${showMs(former as Micros)} -> ${showMs(lock as Micros)}: ${reason}`,
+  }
+}
+
+/** The command that changes the bounds of a node. A bound that is not given stays. */
+export function leaseBoundsCommand(bounds: LeaseBounds, seen: LeaseInsight | null): Command {
+  const { leaseMinMs, leaseMaxMs } = parseLeaseBounds(bounds)
+  if (seen === null)
+    throw new CommandRefusedError(
+      'setLeaseBounds',
+      'the timing of this node is fixed: its leases have no bounds',
+    )
+  const [shortest, longest] = seen.bounds
+  return {
+    do: 'setLeaseBounds',
+    leaseMinMs: leaseMinMs ?? msOf(shortest),
+    leaseMaxMs: leaseMaxMs ?? msOf(longest),
   }
 }
 
