@@ -70,7 +70,7 @@ function formatTitle(card: LevelCard): string {
 }
 
 /** The times of all levels in one table, and what each level costs. */
-export function formatSideBySide(cards: readonly LevelCard[]): string {
+function formatSideBySide(cards: readonly LevelCard[]): string {
   const titles = new Map(
     cards.flatMap(({ described }) => described.figures.map(({ name, title }) => [name, title] as const)),
   )
