@@ -87,8 +87,8 @@ export const localLeaderDefinition = define({
     return mode === 'local' ? local : majority
   },
   timeliness(chosen) {
-    const { delay, fast, lateness } = timingFor(chosen, 0)
-    return { delay, fast, lateness }
+    const { delay, heard, lateness } = timingFor(chosen, 0)
+    return { delay, fast: heard, lateness }
   },
   constants(chosen, nodes) {
     const kappa = kappaFor(chosen, nodes)

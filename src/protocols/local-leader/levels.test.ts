@@ -13,7 +13,7 @@ import {
 import { givenBy, localLeaderOptions } from './options.ts'
 import { brokenLockBound, coveringLock, drawnLevel, initialPace, longestAfter } from './pace.ts'
 import { PROFILES } from './profiles.ts'
-import { timingForLock } from './scaled-timing.ts'
+import { timingForLock, timingWithin } from './scaled-timing.ts'
 
 const BOUNDS = { least: 4, most: 12, shortest: 20_000, longest: 120_000 }
 
@@ -81,6 +81,28 @@ describe('the constants of a level', () => {
     for (const name of ['fast', 'lateness', 'tryTime', 'lease', 'expires', 'heartbeat'] as const)
       expect(Math.abs(scaled[name] - fixed[name])).toBeLessThanOrEqual(2)
     expect(scaled.suppression?.rounds).toBe(fixed.suppression?.rounds)
+  })
+
+  it.each(Object.keys(PROFILES))(
+    'of %s let followers know of a leader until its next round, however late',
+    (profile) => {
+      for (const lock of LOCKS.slice(2)) {
+        const { tries, tryTime, renewalPeriod, lateness, fast } = timingForLock(given(profile), lock)
+        // A request shows what is left of the lease before it is renewed.
+        expect(tries * tryTime).toBeGreaterThanOrEqual(renewalPeriod + lateness)
+        expect(tries * tryTime).toBeGreaterThan(renewalPeriod + fast)
+      }
+    },
+  )
+
+  it('are lenient at the highest of several levels: a message may take a third of the lock', () => {
+    const timing = timingForLock(given('lan'), lockAt(12))
+    const highest = timingWithin({ ...BOUNDS, least: 4, most: 12 }, 12, timing)
+    expect(highest.heard).toBe(Math.floor(lockAt(12) / 3))
+    expect(highest.collection).toBeGreaterThanOrEqual(highest.heard)
+    expect({ ...highest, heard: 0, collection: 0 }).toEqual({ ...timing, heard: 0, collection: 0 })
+    expect(timingWithin({ ...BOUNDS, least: 4, most: 13 }, 12, timing)).toBe(timing)
+    expect(timingWithin({ ...BOUNDS, least: 12, most: 12 }, 12, timing)).toBe(timing)
   })
 })
 

@@ -15,11 +15,11 @@ type Profile = {
 /** Networks that people have. σ = 10 ms is for a process of its own; a busy one needs more. */
 export const PROFILES: { readonly [name in ProfileName]: Profile } = {
   fast: {
-    deltaMs: 1,
+    deltaMs: 1.8,
     deltaMinMs: 0.02,
-    fastMs: 2.1,
-    sigmaMs: 4,
-    renewalIntervalMs: 14,
+    fastMs: 3.75,
+    sigmaMs: 1.5,
+    renewalIntervalMs: 12,
     leaseMinMs: 20,
     leaseMaxMs: 2000,
   },
