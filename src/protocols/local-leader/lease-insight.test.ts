@@ -99,8 +99,7 @@ describe('what real nodes need', () => {
   })
 
   it('shares only what must be the same on all nodes', () => {
-    const group = (options: object) =>
-      localLeaderHosting.group({ self: 1, nodes: NODES }, optionsOf(options))
+    const group = (options: object) => localLeaderHosting.group({ self: 1, nodes: NODES }, optionsOf(options))
     expect(group({ timing: 'adaptive' }).agreed).toEqual(
       group({ timing: 'adaptive', profile: 'wan', leaseMaxMs: 9000 }).agreed,
     )
