@@ -19,7 +19,11 @@ function longerLeaseMs(chosen: LocalLeaderOptions, nodes: readonly NodeId[], sig
 export const localLeaderAssumptions: TimingAssumptions = {
   assumed(options, nodes) {
     const { lateness, delay } = timingFor(options as unknown as LocalLeaderOptions, nodes.length)
-    return { sigma: lateness, delta: delay, names: { sigma: 'sigmaMs', delta: 'deltaMs' } }
+    const names =
+      (options as unknown as LocalLeaderOptions).timing === 'adaptive'
+        ? { sigma: 'σ of the longest lease', delta: 'δ of the longest lease' }
+        : { sigma: 'sigmaMs', delta: 'deltaMs' }
+    return { sigma: lateness, delta: delay, names }
   },
   remedy(options, nodes, { sigma, delta }) {
     const chosen = options as unknown as LocalLeaderOptions

@@ -24,7 +24,7 @@ export type MonitorSettings = {
   /** At most, at any level: what exceeds it is a reason for a warning. */
   readonly assumed: Assumed
   /** Where leases tune themselves: at the level in force. What exceeds it explains why a lease expired. */
-  present?(): Pick<Assumed, 'sigma' | 'delta'> | null
+  present?(): Assumed | null
   /** The settings that would have tolerated this lateness or this delay. */
   remedy(broken: Broken): Remedy
   warn(what: string, detail: string): void
@@ -81,8 +81,7 @@ export class GroupMonitor {
   /** What the level in force assumes. */
   get assumed(): Assumed {
     const { assumed } = this.#settings
-    const present = this.#settings.present?.() ?? null
-    return present === null ? assumed : { ...assumed, ...present }
+    return this.#settings.present?.() ?? assumed
   }
 
   /** When the lease was last renewed; null when this node does not lead. */
@@ -118,7 +117,8 @@ export class GroupMonitor {
 
   /** The lease was renewed when `left` of it was left. Null: it was granted for the first time. */
   noteRenewal(left: Micros | null, now: Micros): void {
-    if (left !== null) this.#renewals.add(left, now)
+    // A lease that was over when its renewal was noticed left nothing.
+    if (left !== null) this.#renewals.add(Math.max(0, left), now)
     this.#renewedAt = now
     this.#late = null
     this.#slow = null

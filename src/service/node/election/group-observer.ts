@@ -35,6 +35,9 @@ const NOTHING_ASSUMED = {
   names: { sigma: 'σ', delta: 'δ' },
 }
 
+/** Leases that tune themselves assume more the longer they are. */
+export const OF_THIS_LEASE = { sigma: 'σ of this lease', delta: 'δ of this lease' }
+
 export class GroupObserver {
   readonly #group: string
   readonly #endpoint: Endpoint
@@ -56,7 +59,7 @@ export class GroupObserver {
     this.#priority = priorityIn(options, endpoint.self)
     this.#monitor = new GroupMonitor({
       assumed: assumptions?.assumed(options, nodes) ?? NOTHING_ASSUMED,
-      present: () => this.#timing?.assumed ?? null,
+      present: () => (this.#timing === null ? null : { ...this.#timing.assumed, names: OF_THIS_LEASE }),
       remedy: (broken) => assumptions?.remedy(options, nodes, broken) ?? {},
       warn: (what, detail) => hooks.warn(what, detail),
       noted: (late, slow) => {

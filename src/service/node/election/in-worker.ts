@@ -34,6 +34,7 @@ import {
   ownReach,
 } from './election.ts'
 import { deserializeError } from './error-transfer.ts'
+import { OF_THIS_LEASE } from './group-observer.ts'
 import { assumedBy } from './lease-timing.ts'
 import { type Observed, withObserved } from './observed.ts'
 import { type SharedLeaseState, SharedState } from './shared-lease.ts'
@@ -210,7 +211,8 @@ class ElectionInWorker implements ElectionBackend {
   explain(late: Micros): Explanation | null {
     const most = assumedBy(this.#settings)
     if (most === null) return null
-    const assumed = { ...most, ...this.#observed.timing?.assumed }
+    const present = this.#observed.timing?.assumed
+    const assumed = present === undefined ? most : { ...present, names: OF_THIS_LEASE }
     const shared = this.#shared
     const now = monotonicNow()
     const { nodes, voters } = this.#snapshot
