@@ -33,7 +33,9 @@ export function createLeaseBounds({ self }: Context) {
     if (pace === null) return 'the timing of this node is fixed'
     if (leaseMinMs > leaseMaxMs) return `leaseMinMs (${leaseMinMs}) is above leaseMaxMs (${leaseMaxMs})`
     const isFree = boundsBetween(microsOf(leaseMinMs), microsOf(leaseMaxMs)) !== null
-    return isFree ? null : `leaseMaxMs is too close to leaseMinMs; use ${Math.ceil(leaseMinMs * 1.25)} or more`
+    return isFree
+      ? null
+      : `leaseMaxMs is too close to leaseMinMs; use ${Math.ceil(leaseMinMs * 1.25)} or more`
   }
 
   /** From now on the node asks for leases between these bounds, and grants no others. Locks that it gave still bind it. */
