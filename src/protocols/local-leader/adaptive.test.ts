@@ -1,6 +1,6 @@
 /** Locks that differ from request to request: what must hold, and the defects that the tools must catch. */
 import { describe, expect, it } from 'vitest'
-import { exploring, ids } from '../../../test/support/run.ts'
+import { exploring, ids, simulate } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
 import { FAULT_KINDS, present } from '../../core/index.ts'
 import { checkedOptions, runSeed, scenarioDrawer } from '../../workbench/sim/index.ts'
@@ -42,6 +42,40 @@ describe('with a random lock for every request', () => {
   }, 120_000)
 })
 
+/** The followers restart and are cut off from their leader, whose lease may still last. */
+describe('simulated restarts of all followers, with a random lock for every request', () => {
+  function violatedAfterRestart(misreading: string): readonly string[] {
+    const found = new Set<string>()
+    for (let seed = 1; seed <= sized(6, 60); seed++) {
+      const { specs } = simulate({
+        protocol: 'local-leader',
+        nodes: ids(3),
+        seed,
+        network: { delayMs: [0.05, 0.5] },
+        options: { ...DRAWN, leaseMinMs: 20, leaseMaxMs: 2000, misreading },
+        events: [
+          { atMs: 3000, partition: [[1], [2, 3]] },
+          { atMs: 3000, crash: 2 },
+          { atMs: 3000, crash: 3 },
+          { atMs: 3005, recover: 2 },
+          { atMs: 3005, recover: 3 },
+        ],
+        untilMs: 6000,
+      })
+      for (const { name, verdict } of specs) if (verdict === 'violated') found.add(name)
+    }
+    return [...found].sort()
+  }
+
+  it('never lead to a second leader', () => {
+    expect(violatedAfterRestart('none')).toEqual([])
+  })
+
+  it.each(['forgotten-longest-lock', 'silence-of-present-level'])('do with the defect %s', (misreading) => {
+    expect(violatedAfterRestart(misreading)).toContain('one-leader')
+  })
+})
+
 describe('searched with three locks of one, two and three ticks', () => {
   const LEVELS = { timing: 'adaptive', leaseMinMs: 48, leaseMaxMs: 150 } as const
   const fifo = { order: 'fifo' } as const
@@ -66,12 +100,15 @@ describe('searched with three locks of one, two and three ticks', () => {
     expect(report.depth).toBe(sized(7, 13))
   }, 120_000)
 
-  it.each<[string, object, Partial<typeof budget>, number]>([
+  /** Simulated restarts catch the last two as well. */
+  const DEFECTS: readonly [string, object, Partial<typeof budget>, number][] = [
     ['shortened-lock', { ...LEVELS, requests: 2 }, { crashes: 0, recoveries: 0 }, 9],
     ['lease-of-newest-level', LEVELS, { crashes: 0, recoveries: 0 }, 7],
     ['forgotten-longest-lock', LEVELS, {}, 10],
     ['silence-of-present-level', LOW, {}, 10],
-  ])(
+  ]
+
+  it.each(sized(DEFECTS.slice(0, 2), DEFECTS))(
     'has two with the defect %s',
     (misreading, options, bounds, steps) => {
       const { counterexample } = exploring('local-leader', 3, {
