@@ -1,5 +1,5 @@
 // npm run bench -- busy [SECONDS] [LOOPS]: why does the leader flap on a busy machine, and which settings stop it?
-// Starts a group on default settings, loads the machine with busy loops, prints what the nodes say within ten seconds,
+// Starts a group with fixed timing on default settings, loads the machine with busy loops, prints what the nodes say within ten seconds,
 // applies the settings that they name, and counts how often the leader changes under the same load. It fails unless the
 // group named settings within ten seconds and was stable with them.
 /* oxlint-disable no-await-in-loop -- one trial after the other is what is measured */
@@ -43,7 +43,7 @@ async function group(settings) {
     const own = ['--group', 'busy', '--id', id, '--listen', at(id), '--http', '127.0.0.1:0']
     const child = start(
       CONCLAVE,
-      ['agent', ...own, ...peers, '--key-file', join(folder, 'key'), ...options],
+      ['agent', ...own, ...peers, '--timing', 'fixed', '--key-file', join(folder, 'key'), ...options],
       {
         stdio: ['ignore', 'ignore', 'pipe'],
       },

@@ -15,12 +15,13 @@ import { findFreePorts } from '../dist/service/chaos/free-ports.js'
 import { summarize } from '../dist/service/chaos/report.js'
 import { openStorage } from '../dist/service/runtime/index.js'
 import { startServer, whyMissing } from '../scripts/servers/keeper.mjs'
+import { RECIPES } from '../scripts/servers/recipes.mjs'
 
 const CONTENDERS = 3
 /** Somebody leads for at least so long before it is killed or hands over, and for up to as long again, by chance. */
 const REST_MS = 500
 const PATIENCE_MS = 60_000
-const MEMORY = '/dev/shm'
+export const MEMORY = '/dev/shm'
 const SAVES = 40
 
 /** What is promised of Conclave. */
@@ -33,6 +34,7 @@ class Contender {
     this.words = words
     this.ledAt = []
     this.isReady = false
+    this.leaseMs = null
   }
 
   start() {
@@ -40,17 +42,29 @@ class Contender {
     this.isReady = false
     this.child = spawn(process.execPath, [script, ...this.words.slice(1)], {
       stdio: ['pipe', 'pipe', 'inherit'],
+      // All its processes die at the same moment.
+      detached: true,
     })
     this.gone = new Promise((resolve) => this.child.once('exit', resolve))
     this.child.stdin.on('error', () => {})
     createInterface({ input: this.child.stdout }).on('line', (line) => {
       if (line === 'ready') this.isReady = true
       if (line === 'led') this.ledAt.push(performance.now())
+      if (line.startsWith('lease ')) this.leaseMs = Number(line.slice('lease '.length))
     })
   }
 
+  /** Without waiting. */
+  strike() {
+    try {
+      if (this.child?.pid !== undefined) process.kill(-this.child.pid, 'SIGKILL')
+    } catch (error) {
+      if (error.code !== 'ESRCH') throw error
+    }
+  }
+
   async kill() {
-    this.child?.kill('SIGKILL')
+    this.strike()
     await this.gone
   }
 }
@@ -63,8 +77,11 @@ async function until(isSo) {
   }
 }
 
-/** Times of failures and of hand-overs, in milliseconds. */
-export async function measure(wordsOf, times) {
+/**
+ * Times of failures and of hand-overs, in milliseconds, and the leases of the leaders that failed. `hands`: how many
+ * hand-overs; unless given, as many as failures.
+ */
+export async function measure(wordsOf, times, hands = times, restMs = REST_MS) {
   const contenders = Array.from({ length: CONTENDERS }, (_, index) => new Contender(wordsOf(index)))
   const latest = () => contenders.reduce((a, b) => ((b.ledAt.at(-1) ?? 0) > (a.ledAt.at(-1) ?? 0) ? b : a))
   const next = async (at, holder) => {
@@ -75,15 +92,18 @@ export async function measure(wordsOf, times) {
   }
   const failOver = []
   const handOver = []
+  const leases = []
   try {
     for (const contender of contenders) contender.start()
-    for (let time = 0; time < 2 * times; time++) {
+    for (let time = 0; time < times + hands; time++) {
       await until(() => contenders.every(({ isReady }) => isReady) && latest().ledAt.length > 0)
-      await sleep(REST_MS + Math.random() * REST_MS)
+      await sleep(restMs + Math.random() * restMs)
       const holder = latest()
       const at = performance.now()
-      if (time % 2 === 0) {
-        holder.child.kill('SIGKILL')
+      const isHandOver = time < 2 * hands && time % 2 === 1
+      if (!isHandOver) {
+        leases.push(holder.leaseMs)
+        holder.strike()
         failOver.push(await next(at, holder))
         await holder.kill()
         holder.start()
@@ -95,19 +115,26 @@ export async function measure(wordsOf, times) {
   } finally {
     await Promise.all(contenders.map((contender) => contender.kill()))
   }
-  return { failOver, handOver }
+  return { failOver, handOver, leases }
 }
 
-async function conclave(times, where) {
+/** `settings`: of the contenders (contenders/conclave.mjs). */
+export async function conclave(settings, where, times, hands = times, restMs = REST_MS) {
   const folder = mkdtempSync(join(where, 'conclave-bench-'))
   writeFileSync(join(folder, 'key'), randomBytes(32), { mode: 0o600 })
   const ports = await findFreePorts(CONTENDERS, 'udp')
   const at = (index) => `127.0.0.1:${ports[index]}`
   try {
-    return await measure((index) => {
-      const peers = ports.flatMap((_, other) => (other === index ? [] : [`n${other}=${at(other)}`]))
-      return ['conclave', `n${index}`, at(index), join(folder, 'key'), join(folder, `n${index}`), ...peers]
-    }, times)
+    return await measure(
+      (index) => {
+        const peers = ports.flatMap((_, other) => (other === index ? [] : [`n${other}=${at(other)}`]))
+        const own = [`n${index}`, at(index), join(folder, 'key'), join(folder, `n${index}`)]
+        return ['conclave', JSON.stringify(settings), ...own, ...peers]
+      },
+      times,
+      hands,
+      restMs,
+    )
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -129,8 +156,8 @@ async function medianSave(where) {
   return times.sort((a, b) => a - b)[SAVES / 2]
 }
 
-async function withServer(name, more, times, wordsOf) {
-  const missing = whyMissing(name)
+export async function withServer(name, more, times, wordsOf) {
+  const missing = whyMissing(RECIPES[name])
   if (missing !== null) return { missing }
   const server = await startServer(name, more)
   try {
@@ -151,9 +178,11 @@ export async function printFailover(times) {
   console.log(`${''.padEnd(44)}kill -9: median    p99    max   hand-over: median    p99    max`)
   const few = Math.ceil(times / 2)
   const disk = await medianSave(tmpdir())
-  const ours = print('Conclave, LAN profile', await conclave(times, tmpdir()))
+  const ours = print('Conclave, LAN profile', await conclave({}, tmpdir(), times))
   // What a disk takes to make a vote safe is not ours to reduce: beside it stands what is left without.
-  const noDisk = existsSync(MEMORY) ? print('Conclave, data in memory', await conclave(times, MEMORY)) : null
+  const noDisk = existsSync(MEMORY)
+    ? print('Conclave, data in memory', await conclave({}, MEMORY, times))
+    : null
   const tuned = print(
     'etcd, heartbeat 10, election 100, least TTL',
     await etcd(few, '1', ['--heartbeat-interval', '10', '--election-timeout', '100']),

@@ -124,7 +124,7 @@ async function untilLed(agent) {
 }
 
 /** Exact CPU time of all threads. /proc/PID/stat counts in ticks and misses short bursts. */
-function cpuSeconds(pid) {
+export function cpuSeconds(pid) {
   const threads = readdirSync(`/proc/${pid}/task`)
   const nanos = threads.map((id) =>
     Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]),

@@ -1,10 +1,11 @@
-// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]|recovery|http [SECONDS] [SIGMA_MS]|watchers [SECONDS] [WATCHERS]|page [TIMES]|playground [ROUNDS]|busy [SECONDS] [LOOPS]]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]|recovery|http [SECONDS] [SIGMA_MS]|watchers [SECONDS] [WATCHERS]|page [TIMES]|playground [ROUNDS]|busy [SECONDS] [LOOPS]|adaptive [KILLS] [OTHERS] [BUSY_S] [IDLE_S] [COST_S] [WARM_S]]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
 // alike; the baseline of the moment stands before and after, because only figures beside the same one compare.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { printAdaptive } from './adaptive.mjs'
 import { printAgent } from './agent.mjs'
 import { printBaseline } from './baseline.mjs'
 import { printBusy } from './busy.mjs'
@@ -72,6 +73,7 @@ else {
   if (room === undefined || room === 'idle') await printIdle(Number(words[0] ?? 20))
   if (room === undefined || room === 'watchers')
     await printWatchers(Number(words[0] ?? 20), Number(words[1] ?? 1000))
+  if (room === 'adaptive') await printAdaptive(...words.map(Number))
   if (room === 'busy') await printBusy(Number(words[0] ?? 20), Number(words[1] ?? 4))
   if (room === undefined || room === 'views') await printViews(Number(words[0] ?? 10))
   if (room === undefined || room === 'page') await printPage(Number(words[0] ?? 10))

@@ -10,6 +10,7 @@ import { protocolNamed } from '../dist/protocols/index.js'
 import { createRegisterCalls, openRegisters, openStore, parseStore } from '../dist/service/registers/index.js'
 import { Loop, memoryStorage, openHostClock } from '../dist/service/runtime/index.js'
 import { startServer, whyMissing } from '../scripts/servers/keeper.mjs'
+import { RECIPES } from '../scripts/servers/recipes.mjs'
 import { etcd, hold, measure, print } from './failover.mjs'
 import { printHundred } from './hundred.mjs'
 
@@ -103,7 +104,7 @@ export async function printStores(times) {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  const missing = whyMissing('postgres')
+  const missing = whyMissing(RECIPES.postgres)
   if (missing === null) {
     const server = await startServer('postgres')
     try {

@@ -122,6 +122,32 @@ const SECTIONS = [
     ],
   },
   {
+    title: 'Leases that tune themselves',
+    panels: [
+      chart(
+        'Length of leases, and its bounds',
+        [
+          [`max by (id) (conclave_lease_seconds{${MINE}})`, '{{id}}'],
+          [`max(conclave_lease_min_seconds{${MINE}})`, 'leaseMinMs'],
+          [`min(conclave_lease_max_seconds{${MINE}})`, 'leaseMaxMs'],
+        ],
+        { unit: 's' },
+      ),
+      chart(
+        'Failover at this length',
+        [
+          [`max(conclave_failover_expected_seconds{${MINE}})`, 'expected'],
+          [`max(conclave_failover_worst_seconds{${MINE}})`, 'at most'],
+        ],
+        { unit: 's' },
+      ),
+      chart('Level', [[`max by (id) (conclave_lease_level{${MINE}})`, '{{id}}']]),
+      chart('Changes per minute, by cause', [
+        [`sum by (cause) (rate(conclave_lease_changes_total{${MINE}}[$__rate_interval])) * 60`, '{{cause}}'],
+      ]),
+    ],
+  },
+  {
     title: 'Network',
     panels: [
       chart('Reachable nodes, as each node sees it', [

@@ -19,7 +19,7 @@ const MODES = ['majority', 'local']
 const TRIALS = ['crash', 'crash-late', 'hand-over', 'hand-over-late']
 
 async function measured(profile, mode) {
-  const plan = readPlan({ nodes: '5', profile, mode, option: [], seeds: String(SEEDS) }, {})
+  const plan = readPlan({ nodes: '5', profile, mode, timing: 'fixed', option: [], seeds: String(SEEDS) }, {})
   const guarantees = guaranteesOf(plan.options, plan.asked.nodes)
   const trials = plan.planning.describe(plan).trials.slice(0, TRIALS.length)
   if (trials.map(({ name }) => name).join() !== TRIALS.join()) throw new Error('the trials have changed')

@@ -23,6 +23,11 @@ const runs = [
   ),
   `sim --protocol local-leader --nodes 3 --seeds 1..${seeds} --faults crash,cut,partition,graph --option mode=majority`,
   `sim --protocol local-leader --nodes 3..7 --seeds 1..${seeds} --option mode=majority --option rule=equality`,
+  // Each request has a random lock, so that what holds depends on no level; then levels that follow from measurements.
+  ...['drawn', 'measured'].map(
+    (levels) =>
+      `sim --protocol local-leader --nodes 3..5 --seeds 1..${2 * seeds} --option mode=majority --option timing=adaptive --option levels=${levels} --option leaseMinMs=60 --option leaseMaxMs=500`,
+  ),
   'explore --protocol local-leader --nodes 3 --order fifo',
   'explore --protocol local-leader --nodes 3 --ticks 2',
   'explore --protocol bully --nodes 3 --crashes 2 --recoveries 2',
@@ -55,7 +60,14 @@ const runs = [
   ].map((group) => `plan ${group} --seeds ${Math.ceil(seeds / 50)}`),
 ]
 /** Searches that take too long for the tests, and how many states each has. */
-const pinned = [['explore --protocol omega --nodes 4 --flips 5 --no-progress', 8_445_948]]
+const LEVELS = '--option timing=adaptive --option leaseMinMs=48 --option leaseMaxMs=150'
+const pinned = [
+  ['explore --protocol omega --nodes 4 --flips 5 --no-progress', 8_445_948],
+  [
+    `explore --protocol local-leader --nodes 3 --order fifo --crashes 0 --recoveries 0 --ticks 3 ${LEVELS} --max-states 10000000 --no-progress`,
+    7_512_424,
+  ],
+]
 let failed = 0
 for (const run of runs) {
   console.log(`\n$ conclave ${run}`)
@@ -93,6 +105,8 @@ const tests = [
   { file: 'src/protocols/local-leader/hand-over.test.ts', sizes: {} },
   { file: 'src/workbench/explore/explore.test.ts', sizes: {} },
   { file: 'src/protocols/local-leader/local-leader.test.ts', sizes: {} },
+  { file: 'src/protocols/local-leader/adaptive.test.ts', sizes: {} },
+  { file: 'src/protocols/local-leader/pacing.test.ts', sizes: {} },
   { file: 'src/protocols/host.test.ts', sizes: {} },
   { file: 'src/protocols/bully-gm/bully-gm.test.ts', sizes: {} },
   { file: 'src/protocols/epochs/epochs.test.ts', sizes: {} },

@@ -93,7 +93,7 @@ async function start(
   { groups, process: { http, httpNames, traceSteps, otlp }, adminToken, readToken, tls }: Config,
   log: Log,
 ): Promise<Agent> {
-  const logEvent = ({ event, group, leader, token, term, reason, cause, view }: AgentEvent): void =>
+  const logEvent = ({ event, group, leader, token, term, reason, cause, level, view }: AgentEvent): void =>
     log(event, {
       group,
       leader,
@@ -101,6 +101,7 @@ async function start(
       term,
       reason,
       ...(cause === undefined ? {} : { cause }),
+      ...(level === undefined ? {} : { level }),
       ...(view === undefined ? {} : { view }),
     })
   try {

@@ -140,7 +140,7 @@ describe('the settings', () => {
     [['--times', '0'], '--times 0: must be at least 1'],
     [['--datagrams', 'many'], '--datagrams many: write a whole number'],
     [['--kill-before-ms', '-1'], '--kill-before-ms'],
-    [['--profile', 'moon'], '--profile moon: must be one of lan, region, wan'],
+    [['--profile', 'moon'], '--profile moon: must be one of fast, lan, region, wan'],
     [['--option', 'nope=1'], 'options.nope: unknown field'],
   ])('%j are refused before any case runs', async (words, message) => {
     await expect(chaos({}, ...words)).rejects.toThrow(message)

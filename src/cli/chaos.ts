@@ -9,8 +9,10 @@ import {
   formatMeasure,
   summarize,
 } from '../service/chaos/index.ts'
+import { flagOf } from '../service/config/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { Interruption } from './interrupt.ts'
+import { TIMING_HELP } from './node-flags.ts'
 import { NEW_LINE, print, printJson, printNote } from './output.ts'
 import { readPlan } from './plan/config.ts'
 import { makeTemporaryFolder } from './temporary.ts'
@@ -21,6 +23,9 @@ type ChaosFlags = {
   readonly times: string
   readonly datagrams: string
   readonly profile: string
+  readonly timing?: string
+  readonly leaseMinMs?: string
+  readonly leaseMaxMs?: string
   readonly option: readonly string[]
   readonly killBeforeMs: string
   readonly json?: boolean
@@ -35,7 +40,10 @@ export function chaosCommand(): Command {
     .option('--nodes <n>', 'number of nodes', '5')
     .option('--times <n>', 'how often the leader is killed; the other cases scale with it', '50')
     .option('--datagrams <n>', 'number of hostile datagrams', '2000000')
-    .option('--profile <profile>', 'lan, region or wan', 'lan')
+    .option('--profile <profile>', 'fast, lan, region or wan', 'lan')
+    .option('--timing <timing>', TIMING_HELP)
+    .option('--lease-min-ms <n>', 'adaptive timing: the shortest lease (default: of the profile)')
+    .option('--lease-max-ms <n>', 'adaptive timing: the longest lease (default: of the profile)')
     .option('--option <name=value>', 'set an option of the protocol (repeat for more)', collect, [])
     .option('--kill-before-ms <ms>', 'as in "conclave run"', '15')
     .option('--json', 'print one JSON object')
@@ -48,7 +56,8 @@ Examples:
 
 Each node is a "conclave run" whose command repeatedly writes its token into one shared file, the witness. An older token
 must never follow a newer one, no token may have two holders, and no command may start while another still runs. The
-measured times are printed beside the bounds of the configuration. docs/how-to/run-chaos.md describes the cases.
+measured times are printed beside the bounds of the configuration: with adaptive timing, of its longest lease.
+docs/how-to/run-chaos.md describes the cases.
 
 Exit code: 0 if all checks pass; 6 if two nodes led at once or another check failed; 1 if half of the times of one kind
 exceed their bound, which a busy machine can cause; 2 for bad input. Ctrl-C prints the completed cases and exits with 130.`,
@@ -104,8 +113,13 @@ async function chaos(names: readonly string[], flags: ChaosFlags): Promise<numbe
 
 function readSettings(flags: ChaosFlags): ChaosSettings {
   const nodes = parseWholeNumber('--nodes', flags.nodes, 3)
-  const { profile, option } = flags
-  const plan = readPlan({ nodes: String(nodes), profile, option }, {})
+  const { profile, option, timing, leaseMinMs, leaseMaxMs } = flags
+  const lease = {
+    ...(timing === undefined ? {} : { timing }),
+    ...(leaseMinMs === undefined ? {} : { leaseMinMs }),
+    ...(leaseMaxMs === undefined ? {} : { leaseMaxMs }),
+  }
+  const plan = readPlan({ nodes: String(nodes), profile, option, ...lease }, {})
   const described = plan.planning.describe(plan)
   if (described.kind !== 'trials')
     throw new UsageError(`${plan.definition.name} computes no bounds that this command could check`)
@@ -114,7 +128,12 @@ function readSettings(flags: ChaosFlags): ChaosSettings {
     nodes,
     times: parseWholeNumber('--times', flags.times, 1),
     datagrams: parseWholeNumber('--datagrams', flags.datagrams, 1),
-    flags: ['--profile', profile, ...option.flatMap((each) => ['--option', each])],
+    flags: [
+      '--profile',
+      profile,
+      ...Object.entries(lease).flatMap(([field, value]) => [flagOf(field), value]),
+      ...option.flatMap((each) => ['--option', each]),
+    ],
     killBeforeMs: parseMilliseconds('--kill-before-ms', flags.killBeforeMs),
     bounds: {
       failoverMs: (failOver ?? Number.NaN) / 1000,

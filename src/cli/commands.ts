@@ -14,6 +14,7 @@ const COMMANDS: { readonly [name: string]: Loader } = {
   members: async () => (await import('./members.ts')).membersCommand(),
   watch: async () => (await import('./watch.ts')).watchCommand(),
   'step-down': async () => (await import('./step-down.ts')).stepDownCommand(),
+  'lease-bounds': async () => (await import('./lease-bounds.ts')).leaseBoundsCommand(),
   remove: async () => (await import('./remove.ts')).removeCommand(),
   job: async () => (await import('./job.ts')).jobCommand(),
   demo: async () => (await import('./demo.ts')).demoCommand(),

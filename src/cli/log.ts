@@ -27,7 +27,8 @@ export function createLog({ level, format, common }: LogSettings): Log {
 
 /** `2030-01-02T03:04:05.678Z warning  billing a: the reason (leader b, token 7)`. */
 function formatLine(line: LogFields & { readonly event: string }): string {
-  const { time, event, group, id, reason, ...fields } = line
+  // The reason of a change of the level says everything.
+  const { time, event, group, id, reason, level: _, ...fields } = line
   const where = [group, id].map(formatValue).filter((part) => part !== '')
   const rest = Object.entries(fields).flatMap(([name, value]) => {
     const text = formatValue(value)

@@ -44,6 +44,30 @@ describe('readConfig', () => {
     expect(joinOf({ ...all, priority: '3' }, { CONCLAVE_PRIORITY: '2' })).toMatchObject({ priority: 3 })
   })
 
+  it('reads the timing and the bounds of leases as numbers', () => {
+    const flags = { ...FLAGS, timing: 'adaptive', leaseMinMs: '20', leaseMaxMs: '2000.5' }
+    expect(joinOf(flags, { CONCLAVE_LEASE_MIN_MS: '30', CONCLAVE_LEASE_LOSS_PER_DAY: '3' })).toMatchObject({
+      timing: 'adaptive',
+      leaseMinMs: 20,
+      leaseMaxMs: 2000.5,
+      leaseLossPerDay: 3,
+    })
+    expect(joinOf(FLAGS, { CONCLAVE_TIMING: 'fixed', CONCLAVE_PROFILE: 'fast' })).toMatchObject({
+      timing: 'fixed',
+      profile: 'fast',
+    })
+  })
+
+  it.each<[Partial<NodeFlags>, RegExp]>([
+    [{ leaseMinMs: 'soon' }, /--lease-min-ms: "soon" is not a finite number/],
+    [{ leaseMinMs: '7' }, /--lease-min-ms: 7 is too short, .*; use 10 or more/],
+    [{ leaseMinMs: '7000' }, /--lease-min-ms: 7000 is above leaseMaxMs, which is 5000 in the profile lan/],
+    [{ timing: 'sometimes' }, /--timing: "sometimes" is not one of "fixed", "adaptive"/],
+    [{ timing: 'adaptive', mode: 'local' }, /timing: adaptive only works with mode: majority/],
+  ])('refuses %j, and names the flag', (given, problem) => {
+    expect(() => readConfig({ ...FLAGS, ...given }, {})).toThrow(problem)
+  })
+
   it('reads the path of the file from CONCLAVE_CONFIG', () => {
     const file = config('variable.json', { priority: 4 })
     expect(joinOf(FLAGS, { CONCLAVE_CONFIG: file })).toMatchObject({ priority: 4 })

@@ -21,6 +21,10 @@ export type NodeFlags = {
   readonly store?: string
   readonly mode?: string
   readonly profile?: string
+  readonly timing?: string
+  readonly leaseMinMs?: string
+  readonly leaseMaxMs?: string
+  readonly leaseLossPerDay?: string
   readonly priority?: string
   readonly observer?: boolean
   readonly witness?: boolean
@@ -61,6 +65,9 @@ export function describeProtocols(): string {
   return `protocol: ${all.join(', ')}`
 }
 
+export const TIMING_HELP =
+  'adaptive: the leader measures, and chooses the length of leases; fixed: constants of the profile'
+
 export function addNodeFlags(command: Command): Command {
   return command
     .addOption(createFlag('--config <file>', 'configuration file (YAML or JSON); flags take precedence'))
@@ -84,7 +91,20 @@ export function addNodeFlags(command: Command): Command {
     )
     .addOption(createFlag('--load <file>', 'module with a protocol of your own'))
     .addOption(createFlag('--mode <mode>', 'majority: one leader; local: one leader per partition'))
-    .addOption(createFlag('--profile <profile>', 'lan, region or wan'))
+    .addOption(createFlag('--profile <profile>', 'fast, lan, region or wan'))
+    .addOption(createFlag('--timing <timing>', TIMING_HELP))
+    .addOption(
+      createFlag('--lease-min-ms <n>', 'adaptive timing: the shortest lease (default: of the profile)'),
+    )
+    .addOption(
+      createFlag('--lease-max-ms <n>', 'adaptive timing: the longest lease (default: of the profile)'),
+    )
+    .addOption(
+      createFlag(
+        '--lease-loss-per-day <n>',
+        'adaptive timing: leases that may be lost in a day to late nodes or messages (default: 1)',
+      ),
+    )
     .addOption(createFlag('--priority <n>', 'nodes with a higher priority are preferred as leader'))
     .addOption(createFlag('--observer', 'never vote and never lead'))
     .addOption(createFlag('--witness', 'vote but never lead'))
@@ -140,6 +160,8 @@ export function addLogFlags(command: Command, format: 'json' | 'text'): Command 
 type Reader = (text: string, by: string) => unknown
 
 const asText: Reader = (text) => text
+/** The schema says what is wrong with a text that is not a number. */
+const asNumber: Reader = (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
 /** Converts the text of a variable to a value. The schema validates the value. */
 const READERS: { readonly [field: string]: Reader } = {
@@ -153,6 +175,10 @@ const READERS: { readonly [field: string]: Reader } = {
   store: asText,
   mode: asText,
   profile: asText,
+  timing: asText,
+  leaseMinMs: asNumber,
+  leaseMaxMs: asNumber,
+  leaseLossPerDay: asNumber,
   priority: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
   observer: parseBoolean,
   witness: parseBoolean,
@@ -204,6 +230,7 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
     flags
   const some = (list: readonly string[]): readonly string[] | undefined =>
     list.length > 0 ? list : undefined
+  const asGiven = (text: string | undefined): unknown => (text === undefined ? undefined : asNumber(text, ''))
   return {
     group,
     id,
@@ -215,6 +242,10 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
     store,
     mode,
     profile,
+    timing: flags.timing,
+    leaseMinMs: asGiven(flags.leaseMinMs),
+    leaseMaxMs: asGiven(flags.leaseMaxMs),
+    leaseLossPerDay: asGiven(flags.leaseLossPerDay),
     priority: flags.priority === undefined ? undefined : READERS['priority']?.(flags.priority, '--priority'),
     observer,
     witness,

@@ -1,34 +1,41 @@
 /** `conclave plan`: computes the guarantees of a configuration, and checks them by simulating it. */
 import { availableParallelism } from 'node:os'
 import { Command } from 'commander'
-import { hostedNames, hostingOf, type Plan, type TrialPlan } from '../protocols/index.ts'
-import { cardOf, measuredIn } from '../workbench/guarantees/card.ts'
+import { hostedNames, hostingOf, type TrialPlan } from '../protocols/index.ts'
+import { cardOf } from '../workbench/guarantees/card.ts'
 import { runMilestones } from '../workbench/guarantees/milestones.ts'
-import { steadyState } from '../workbench/sim/index.ts'
+import { addConnectionFlags } from './ask/request.ts'
 import { EXIT } from './errors.ts'
 import { Interruption } from './interrupt.ts'
 import { loadProtocols } from './load.ts'
 import { print, printJson, printNote } from './output.ts'
-import { runTrials } from './parallel/trials.ts'
 import { formatCard } from './plan/card-text.ts'
-import { type PlanFlags, type Planned, readPlan, readPlanFile } from './plan/config.ts'
+import { type PlanFlags, type ReadyPlan, readPlan, readPlanFile } from './plan/config.ts'
+import { runLevels } from './plan/levels.ts'
+import { measure } from './plan/measure.ts'
 import { formatMilestones } from './plan/milestones-text.ts'
+import { presentLevelOf } from './plan/present-level.ts'
 import { collect, parseWholeNumber } from './values.ts'
 
 export function planCommand(): Command {
-  return new Command('plan')
+  const command = new Command('plan')
     .description('compute the guarantees of a configuration, and check them by simulating it')
     .option('--config <file>', 'configuration file (YAML or JSON): of an agent, or of a plan')
     .option('--group <name>', 'which group of the file of an agent, if it has several')
+    .option('--agent <url>', 'with adaptive timing: also print the card of the present level of this agent')
     .option('--json', 'print one JSON object')
     .option('--protocol <name>', `name of the protocol: ${hostedNames().join(', ')} (default: the first)`)
-    .option('--profile <name>', 'timing constants: lan, region or wan')
+    .option('--profile <name>', 'kind of network: fast, lan, region or wan')
+    .option('--timing <name>', 'fixed: constants; adaptive: leases whose length follows from measurements')
+    .option('--lease-min-ms <ms>', 'with adaptive timing: the shortest lease')
+    .option('--lease-max-ms <ms>', 'with adaptive timing: the longest lease')
     .option('--mode <name>', 'majority: one leader; local: one leader per partition')
     .option('--nodes <n>', 'number of nodes, instead of a list in the file')
     .option('--option <name=value>', 'set an option of the protocol (repeat for more)', collect, [])
     .option('--seeds <n>', 'number of runs of each main trial (default: 2000)')
     .option('--load <file>', 'load a module with your own protocol')
     .option('--workers <n>', 'number of threads (default: one per core)')
+  return addConnectionFlags(command)
     .addHelpText(
       'after',
       `
@@ -38,6 +45,8 @@ Examples:
   conclave plan --nodes 5 --option sigmaMs=50 --option renewalTries=3
   conclave plan --config /etc/conclave/billing.yaml
   conclave plan --config group.json --json
+  conclave plan --nodes 5 --timing adaptive --lease-min-ms 20 --lease-max-ms 2000
+  conclave plan --config /etc/conclave/billing.yaml --agent http://127.0.0.1:7480
 ${otherProtocols()
   .map((name) => `  conclave plan --protocol ${name} --nodes 3`)
   .join('\n')}
@@ -51,6 +60,9 @@ in which everything is optional except the nodes:
     "store": { "kind": "redis", "url": "redis://host", "acceptWeak": true },
     "registers": { "delayMs": [1, 8] } }
 Flags take precedence over the file. Without "network", delays vary between δmin and δ.
+
+With adaptive timing there is one card for the shortest leases and one for the longest, and with --agent one for the leases
+that the group has now.
 
 Exit code 0 if all measurements are within the computed bounds, 6 if one exceeds its bound or a specification is
 violated, 2 for bad input. Ctrl-C prints the card with the runs so far, and exits with 130.`,
@@ -70,6 +82,9 @@ async function run(flags: PlanFlags): Promise<number> {
   const plan = readPlan(flags, readPlanFile(flags))
   const threads =
     flags.workers === undefined ? availableParallelism() : parseWholeNumber('--workers', flags.workers, 1)
+  const present = await presentLevelOf(flags, plan)
+  const levels = plan.planning.levels?.(plan, present) ?? null
+  if (levels !== null) return runLevels(plan, levels, threads, flags.json === true)
   const described = plan.planning.describe(plan)
   if (described.kind === 'trials') return runTrialPlan(plan, described, threads, flags)
   const measured = runMilestones(plan.definition, described)
@@ -80,27 +95,26 @@ async function run(flags: PlanFlags): Promise<number> {
 }
 
 async function runTrialPlan(
-  { definition, asked, options }: Plan & Planned,
+  plan: ReadyPlan,
   described: TrialPlan,
   threads: number,
   { json }: PlanFlags,
 ): Promise<number> {
-  const { seeds } = asked
-  const plan = { protocol: definition.name, asked, options }
   const interruption = new Interruption()
-  const tallies = await runTrials(plan, described.trials, threads, interruption.signal).finally(() =>
+  const measured = await measure(plan, described, threads, interruption.signal).finally(() =>
     interruption.close(),
   )
-  const isInterrupted = interruption.isInterrupted
-  if (isInterrupted && tallies.every(({ runs }) => runs === 0)) {
+  const { isInterrupted } = interruption
+  if (measured === null) {
     if (json === true) printJson({ interrupted: true })
     else printNote('interrupted before the first runs were completed')
     return interruption.exitCode ?? EXIT.ok
   }
-  const steady = steadyState(definition, described.steady, 1)
-  const measured = measuredIn(described, { definition, options, seeds, tallies, steady })
   if (json === true)
-    printJson({ ...cardOf(described, measured, seeds), ...(isInterrupted ? { interrupted: true } : {}) })
+    printJson({
+      ...cardOf(described, measured, plan.asked.seeds),
+      ...(isInterrupted ? { interrupted: true } : {}),
+    })
   else print(formatCard(described, measured))
   if (isInterrupted) printNote('interrupted: the measured columns are of the runs until then')
   return measured.exceeded.length > 0 ? EXIT.violated : (interruption.exitCode ?? EXIT.ok)

@@ -2,7 +2,6 @@
 import { Command, Option } from 'commander'
 import { hostedNames, hostingOf } from '../protocols/index.ts'
 import { LOG_LEVELS } from '../service/config/index.ts'
-import { leaseTimingOf } from '../service/node/election/lease-timing.ts'
 import { CommandFailedError, GuardianProcess } from '../service/supervise/guardian-process.ts'
 import {
   addConnectionFlags,
@@ -15,10 +14,11 @@ import { UsageError } from './errors.ts'
 import { createLog, type Log } from './log.ts'
 import { addLogFlags, addNodeFlags, loadOwnProtocol, type NodeFlags, readJoinOptions } from './node-flags.ts'
 import { type AgentTarget, runWithAgent } from './run/agent.ts'
+import { resolveOwnNode } from './run/lease.ts'
 import { runWithNode } from './run/own-node.ts'
 import { checkProgram } from './run/program.ts'
 import { Supervisor } from './run/supervisor-link.ts'
-import { type RunSettings, resolveKillBefore } from './run/term.ts'
+import type { RunSettings } from './run/term.ts'
 import { parseChoice, parseMilliseconds } from './values.ts'
 
 type RunFlags = NodeFlags &
@@ -121,8 +121,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   checkProgram(command[0] ?? '')
   await loadOwnProtocol(flags)
   const warn = (text: string): void => printMessage(text, 'warning')
-  const options = flags.agent === undefined ? readJoinOptions(flags, warn) : null
-  const ownKillBeforeMs = options === null ? null : resolveKillBefore(leaseTimingOf(options), killBeforeMs)
+  const own = flags.agent === undefined ? resolveOwnNode(readJoinOptions(flags, warn), killBeforeMs) : null
   const supervisor = Supervisor.connect()
   const guardian = await GuardianProcess.start()
   const onSignal = (): void => stop.abort()
@@ -132,9 +131,8 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
     stop.abort()
   })
   try {
-    if (options === null || ownKillBeforeMs === null)
-      return await runWithAgent(readAgentTarget(flags), guardian, settings)
-    return await runWithNode({ options, killBeforeMs: ownKillBeforeMs, supervisor }, guardian, settings)
+    if (own === null) return await runWithAgent(readAgentTarget(flags), guardian, settings)
+    return await runWithNode({ ...own, supervisor }, guardian, settings)
   } catch (error) {
     if (error instanceof CommandFailedError)
       throw new UsageError(`cannot run ${command[0]}: ${error.message}`, null)

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { getStatus } from '../service/client/index.ts'
 import { type RequestFlags, readRequestOptions, requestCommand } from './ask/request.ts'
-import { formatNodes, formatWarnings } from './ask/text.ts'
+import { formatNodes, formatTiming, formatWarnings } from './ask/text.ts'
 import { EXIT } from './errors.ts'
 import { paint, print, printJson } from './output.ts'
 
@@ -31,6 +31,9 @@ export function statusCommand(): Command {
       print('')
       print(formatNodes(status.nodes))
       print('')
+      const timing = formatTiming(status)
+      for (const line of timing) print(line)
+      if (timing.length > 0) print('')
       // An older agent reports no warnings.
       const warnings = formatWarnings(status.warnings ?? [])
       if (warnings.length > 0) print(paint('yellow', `warnings of ${status.self.id}:`))

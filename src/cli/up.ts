@@ -5,7 +5,7 @@ import { DEFAULT_PROTOCOL, hostedNames } from '../protocols/index.ts'
 import { findFreePorts } from '../service/chaos/free-ports.ts'
 import { Reaper } from '../service/chaos/reaper.ts'
 import { UsageError } from './errors.ts'
-import { describeProtocols } from './node-flags.ts'
+import { describeProtocols, TIMING_HELP } from './node-flags.ts'
 import { NEW_LINE, print, printJson, printNote } from './output.ts'
 import { makeTemporaryFolder } from './temporary.ts'
 import { type AgentDescription, createAgents, describeAgents, type GroupPlan } from './up/agents.ts'
@@ -21,6 +21,10 @@ export type UpFlags = {
   readonly protocol: string
   readonly mode: string
   readonly profile: string
+  readonly timing?: string
+  readonly leaseMinMs?: string
+  readonly leaseMaxMs?: string
+  readonly leaseLossPerDay?: string
   readonly option: readonly string[]
   readonly httpPort: string
   readonly seconds?: string
@@ -36,10 +40,14 @@ export function upCommand(): Command {
     .option('--nodes <n>', 'number of nodes', '5')
     .option('--protocol <name>', describeProtocols(), DEFAULT_PROTOCOL)
     .option('--mode <mode>', 'majority: one leader; local: one leader per partition', 'majority')
-    .option('--profile <profile>', 'lan, region or wan', 'lan')
+    .option('--profile <profile>', 'fast, lan, region or wan', 'lan')
+    .option('--timing <timing>', TIMING_HELP)
+    .option('--lease-min-ms <n>', 'adaptive timing: the shortest lease (default: of the profile)')
+    .option('--lease-max-ms <n>', 'adaptive timing: the longest lease (default: of the profile)')
+    .option('--lease-loss-per-day <n>', 'adaptive timing: leases that may be lost in a day (default: 1)')
     .option(
       '--option <name=value>',
-      'set an option of the protocol (repeat for more); some tolerate longer scheduling delays than usual by default',
+      'set an option of the protocol (repeat for more); with fixed timing, some tolerate longer scheduling delays than usual by default',
       collect,
       [],
     )
@@ -78,7 +86,7 @@ async function up(flags: UpFlags): Promise<void> {
   if (count > MAX_NODES) throw new UsageError(`--nodes ${count}: must be at most ${MAX_NODES}`, '--nodes')
   parseChoice('--protocol', flags.protocol, hostedNames())
   parseChoice('--mode', flags.mode, ['local', 'majority'])
-  parseChoice('--profile', flags.profile, ['lan', 'region', 'wan'])
+  parseChoice('--profile', flags.profile, ['fast', 'lan', 'region', 'wan'])
   const seconds = flags.seconds === undefined ? null : parseWholeNumber('--seconds', flags.seconds, 1)
   const firstPort = parseWholeNumber('--http-port', flags.httpPort, 0)
   if (firstPort + count > 65_536)

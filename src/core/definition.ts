@@ -42,8 +42,11 @@ export const NETWORK_FAULT_KINDS = [
   'drop',
   'unwritable',
 ] as const
-/** With the faults of the register store: late operations, and a store that hangs. */
-export const FAULT_KINDS = [...NETWORK_FAULT_KINDS, 'late', 'hang'] as const
+/**
+ * With the faults of the register store (late operations, and a store that hangs), and load, for protocols that adapt to
+ * it.
+ */
+export const FAULT_KINDS = [...NETWORK_FAULT_KINDS, 'late', 'hang', 'load'] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /** The defaults of an exhaustive search. */

@@ -14,8 +14,12 @@ import { type GroupSpec, protocolNamed } from './index.ts'
 const RUNS = Number(process.env['BYZANTINE_RUNS'] ?? 4000)
 const FIRST = Number(process.env['BYZANTINE_SEED'] ?? 1)
 
+/** Short leases, since the bound within which a group recovers grows with the longest. */
+const ADAPTIVE = { timing: 'adaptive', leaseMinMs: 20, leaseMaxMs: 200 } as const
+
 const GROUPS: readonly (readonly [string, number, { readonly [group: string]: GroupSpec }])[] = [
-  ['local-leader', 0.8, { g: specOf('local-leader') }],
+  ['local-leader', 0.7, { g: specOf('local-leader') }],
+  ['local-leader with leases that adapt', 0.1, { g: specOf('local-leader', ADAPTIVE) }],
   ['local-leader, one leader in each partition', 0.1, { g: specOf('local-leader', { mode: 'local' }) }],
   ['omega', 0.05, { g: specOf('omega') }],
   ['a bundle of both', 0.05, { g: specOf('local-leader', { sticky: true }), h: specOf('omega') }],
@@ -101,14 +105,15 @@ describe.each([
 
 /** Correct nodes must never look implausible: campaigns with all faults that the protocol tolerates. */
 describe.each([
-  ['local-leader', 0.002],
-  ['omega', 0.002],
-] as const)('correct nodes of %s', (name, share) => {
+  ['local-leader', 0.002, {}],
+  ['local-leader', 0.0005, { ...ADAPTIVE, mode: 'majority' }],
+  ['omega', 0.002, {}],
+] as const)('correct nodes of %s', (name, share, options) => {
   const seeds = Math.ceil(RUNS * share)
 
   it(`never find each other implausible, in ${seeds} seeds`, () => {
     const definition = present(protocolNamed(name), name)
-    const draw = scenarioDrawer(definition, { nodes: [3, 5], options: {}, faults: FAULT_KINDS })
+    const draw = scenarioDrawer(definition, { nodes: [3, 5], options, faults: FAULT_KINDS })
     const found: string[] = []
     for (let seed = FIRST; seed < FIRST + seeds; seed++) {
       runScenario(definition, draw(seed), {

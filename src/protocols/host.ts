@@ -22,7 +22,7 @@ import {
 } from '../links/index.ts'
 import type { PeerHosting } from './hosting.ts'
 import { hostingOf } from './hostings.ts'
-import type { Insight } from './insight.ts'
+import type { Insight, LeaseInsight } from './insight.ts'
 
 /** A group as plain data. The options of its protocol are checked and complete. */
 export type GroupSpec = PlainObject & {
@@ -58,6 +58,25 @@ export function groupFor(self: NodeId, { protocol, nodes, options }: GroupSpec):
 export function insightFor(self: NodeId, spec: GroupSpec, state: Plain, now: Micros): Insight {
   const { protocol, nodes, options } = spec
   return peerHosting(protocol).insight({ self, nodes }, options, state, now)
+}
+
+/** The present length of leases in a group, and why; null where the timing is fixed. */
+export function leaseInsightFor(self: NodeId, spec: GroupSpec, state: Plain): LeaseInsight | null {
+  const { protocol, nodes, options } = spec
+  return peerHosting(protocol).leaseInsight?.({ self, nodes }, options, state) ?? null
+}
+
+/** Why the leader of a group cannot hand over to a node; null if it can. */
+export function handOverProblemFor(
+  self: NodeId,
+  { protocol, nodes, options }: GroupSpec,
+  state: Plain,
+  to: NodeId,
+  now: Micros,
+): string | null {
+  const { handOverProblem } = peerHosting(protocol)
+  if (handOverProblem === undefined) return `under ${protocol} the next leader cannot be chosen`
+  return handOverProblem({ self, nodes }, options, state, to, now)
 }
 
 export function host({ self, groups, room = FRAME }: HostSettings): Protocol {

@@ -7,7 +7,7 @@
  */
 import type { Identity, Micros, NodeId, Output, Plain, PlainObject, Protocol, View } from '../core/index.ts'
 import type { Group } from '../links/index.ts'
-import type { Insight } from './insight.ts'
+import type { Insight, LeaseInsight } from './insight.ts'
 import type { Planning } from './planning.ts'
 import type { WireFormat } from './wire.ts'
 
@@ -17,10 +17,36 @@ export type Problem = { readonly field: string; readonly message: string }
 /** The options of a protocol before defaults are filled in, or all problems with the configuration. */
 export type Chosen = { readonly options: PlainObject } | { readonly problems: readonly Problem[] }
 
+/** The network between the nodes of a group. */
+export type NetworkProfile = 'lan' | 'region' | 'wan'
+/** `fast`: nodes side by side on quiet hosts, whose leases are as short as the measurements allow. */
+export type ProfileName = 'fast' | NetworkProfile
+
+/** The profile for a protocol whose timing is fixed; null: such a protocol has no `fast` profile. */
+export function networkOf(profile: ProfileName = 'lan'): NetworkProfile | null {
+  return profile === 'fast' ? null : profile
+}
+
+/** What such a protocol answers. */
+export const NO_FAST_PROFILE: Problem = {
+  field: 'profile',
+  message: 'fast needs leases that tune themselves, which this protocol does not have; use lan, region or wan',
+}
+
+/** Fields of leases that tune themselves. A field that is not set is absent. */
+export type LeaseFields = {
+  readonly timing?: 'fixed' | 'adaptive'
+  readonly leaseMinMs?: number
+  readonly leaseMaxMs?: number
+  readonly leaseLossPerDay?: number
+}
+
+export const LEASE_FIELDS = ['timing', 'leaseMinMs', 'leaseMaxMs', 'leaseLossPerDay'] as const
+
 /** The configuration of a node that joins a group, as far as it concerns protocols. Fields that are not set are absent. */
-export type Asked = {
+export type Asked = LeaseFields & {
   readonly id: string
-  readonly profile?: 'lan' | 'region' | 'wan'
+  readonly profile?: ProfileName
   readonly mode?: 'local' | 'majority'
   readonly sticky?: boolean
   readonly priority?: number
@@ -97,6 +123,8 @@ type Common = {
   optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen
   /** The problems with the options, once defaults are filled in. */
   problemsWith(options: PlainObject, asked: Asked): readonly Problem[]
+  /** Whether the protocol has the fields of leases that tune themselves. */
+  readonly hasAdaptiveTiming?: boolean
   /** Options that tolerate longer scheduling delays, for `conclave up`: its agents share one machine. */
   slackOptions(profile: string): PlainObject
   /** What running nodes compare their measurements with; absent: nothing. */
@@ -154,6 +182,14 @@ export type PeerHosting = Common & {
   group(identity: Identity, options: PlainObject): Group
   /** `state` is the state of the group's protocol. */
   insight(identity: Identity, options: PlainObject, state: Plain, now: Micros): Insight
+  /** The present length of leases, and why; null where the timing is fixed. Absent: it always is. */
+  readonly leaseInsight?: (identity: Identity, options: PlainObject, state: Plain) => LeaseInsight | null
+  /** The shortest lease that hosts can keep whose timers fire this late. Null where the timing is fixed. */
+  readonly leaseForLateness?: (
+    options: PlainObject,
+    nodes: readonly NodeId[],
+    lateness: Micros,
+  ) => Micros | null
   /** The promise: one leader for all nodes (`majority`), or one in each partition (`local`). */
   modeOf(options: PlainObject): 'local' | 'majority'
   /** The stable data of a node without a data directory. `moment` is larger at every start. Null: no data. */

@@ -20,9 +20,11 @@ export {
   type GroupSpec,
   groupFor,
   type HostSettings,
+  handOverProblemFor,
   host,
   hostShowing,
   insightFor,
+  leaseInsightFor,
   peerHosting,
 } from './host.ts'
 export {
@@ -32,9 +34,12 @@ export {
   type Chosen,
   type Forensics,
   type Hosting,
+  LEASE_FIELDS,
+  type LeaseFields,
   type LeaseLength,
   type PeerHosting,
   type Problem,
+  type ProfileName,
   type Recorded,
   type RecordedRun,
   type RecordedView,
@@ -45,7 +50,7 @@ export {
   type TimingAssumptions,
 } from './hosting.ts'
 export { DEFAULT_PROTOCOL, hostedNames, hostingOf } from './hostings.ts'
-export type { Insight, Membership, SeenView, Waiting } from './insight.ts'
+export type { Insight, LeaseInsight, LeaseNeed, Membership, SeenView, Waiting } from './insight.ts'
 export { roundUpMs } from './plan-text.ts'
 export type {
   LoadCard,
@@ -57,6 +62,7 @@ export type {
   PlanDescription,
   PlanField,
   PlannedFigure,
+  PlannedLevel,
   PlannedStore,
   PlannedTrial,
   Planning,

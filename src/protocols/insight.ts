@@ -63,3 +63,43 @@ export type Insight = {
   /** Null if the protocol has no views. */
   readonly membership: Membership | null
 }
+
+/** Leases that tune themselves: the level in force, what it gives and costs, and why. Durations are in microseconds. */
+export type LeaseInsight = {
+  /** The level in force, and the levels that this node uses. */
+  readonly level: number
+  readonly levels: readonly [least: number, most: number]
+  /** How long a voter is bound by a request of this level, and the bounds of that duration. */
+  readonly lock: Micros
+  readonly bounds: readonly [shortest: Micros, longest: Micros]
+  /** What is left of a lease when the first try to renew it takes as long as it may. */
+  readonly margin: Micros
+  /** σ and δ at this level: how late a timer and a message may be. */
+  readonly assumed: { readonly sigma: Micros; readonly delta: Micros }
+  /** From the crash of the leader until another node leads, at this level; null: no node can. */
+  readonly failOver: { readonly typical: Micros; readonly worst: Micros } | null
+  readonly renewalPeriod: Micros
+  /** As a leader: the level that the evidence asks for, and why. Null on other nodes. */
+  readonly need: LeaseNeed | null
+  /** As a leader: what each voter reported last, as upper bounds, and when, on this node's clock. */
+  readonly voters: readonly {
+    readonly node: NodeId
+    readonly lateness: Micros
+    readonly delay: Micros
+    /** The part of the messages that got lost; 0: it noticed no loss. */
+    readonly loss: number
+    readonly at: Micros
+  }[]
+  /** Peers that have refused a lock, and the locks that they grant. */
+  readonly refusals: readonly { readonly node: NodeId; readonly bounds: readonly [Micros, Micros] }[]
+}
+
+/** `cause`: late, delay, round, loss, quiet, bounds or inherited. `by`: the node that supplied the evidence. */
+export type LeaseNeed = {
+  readonly level: number
+  readonly lock: Micros
+  readonly cause: string
+  readonly by: NodeId | null
+  /** How late or how slow it was, as an upper bound; null for other causes. */
+  readonly amount: Micros | null
+}

@@ -3,7 +3,7 @@
  * them, and the text. `src/workbench/guarantees` runs the simulations and completes the card.
  */
 import type { Command, Micros, NodeId, Plain, PlainObject } from '../core/index.ts'
-import type { Chosen, Problem } from './hosting.ts'
+import type { Chosen, Problem, ProfileName } from './hosting.ts'
 
 /** Milliseconds, or a range of them. */
 export type Span = number | readonly [least: number, most: number]
@@ -14,7 +14,7 @@ export type PlanAsked = {
   readonly voters?: readonly NodeId[]
   readonly observers?: readonly NodeId[]
   readonly witnesses?: readonly NodeId[]
-  readonly profile?: 'lan' | 'region' | 'wan'
+  readonly profile?: ProfileName
   readonly mode?: 'local' | 'majority'
   /** Options of the protocol from the file. `chosen`: options from flags, which override them. */
   readonly options: PlainObject
@@ -57,7 +57,21 @@ export type Planning = {
   optionsFor(asked: PlanAsked): Chosen
   /** The problems with the options, once defaults are filled in. */
   problemsWith(options: PlainObject, asked: PlanAsked): readonly Problem[]
+  /** With several levels: of the worst. */
   describe(plan: Plan): PlanDescription
+  /**
+   * Where the timing adapts: the levels that get a card each, from the shortest leases to the longest. `present`: the level
+   * of a running group, if it is known. Null: the timing is fixed, and there is one card.
+   */
+  levels?(plan: Plan, present: number | null): readonly PlannedLevel[] | null
+}
+
+/** A level of adaptive timing, and the same configuration with this level only. */
+export type PlannedLevel = {
+  readonly names: readonly ('best' | 'present' | 'worst')[]
+  readonly level: number
+  readonly lease: Micros
+  readonly plan: Plan
 }
 
 export type PlanDescription = TrialPlan | MilestonePlan

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { StatusResponse } from '../../src/service/client/index.ts'
 import { describeWithTool } from '../support/servers.ts'
 import { TestBrowser, untilLevel } from './browser.ts'
 import { exampleStatus } from './example.ts'
@@ -85,6 +86,47 @@ await describeWithTool('chromium', 'the live page', (program) => {
     expect(await page.locator('.gap').count()).toBe(2)
     expect(await page.title()).toBe('Healthy: billing')
     expect(await page.locator('.ribbon .term').count()).toBe(3)
+    await page.context().close()
+  })
+
+  it('shows the length of leases that tune themselves, and why it is not shorter', async () => {
+    const need = {
+      level: 12,
+      leaseMs: 119.2,
+      cause: 'late',
+      by: 'n3',
+      text: 'n3 handled timers up to 11 ms late',
+    }
+    const timing = {
+      level: 12,
+      levels: [9, 28],
+      leaseMs: 119.2,
+      renewalMs: 47.5,
+      marginMs: 47,
+      leaseMinMs: 60,
+      leaseMaxMs: 5000,
+      failoverMs: { typical: 116.4, worst: 220.7 },
+      need: null,
+      evidence: [],
+      refusals: [],
+    } satisfies StatusResponse['timing']
+    agent.change({ timing })
+    const page = await browser.open(agent.url, { width: 1440, height: 790 })
+    await untilLevel(page, 'healthy')
+    const leader = page.locator('.card.leader')
+    const text = async (): Promise<string> => (await leader.innerText()).replaceAll(/\s+/g, ' ')
+    expect(await text()).toMatch(/failover 116 ms at most 221 ms .*Level 12 60 ms 5\.0 s/)
+    expect(await leader.getByRole('link', { name: 'its page' }).getAttribute('href')).toBe(
+      'http://127.0.0.1:7481/',
+    )
+    agent.change({ timing: { ...timing, need: { ...need, cause: 'late' } } })
+    await expect.poll(text).toContain('Why: n3 handled timers up to 11 ms late')
+    await expect.poll(() => agent.streams).toBe(1)
+    const reason = `lease 61 ms -> 119 ms: ${need.text}`
+    agent.sendEvents([{ event: 'level', leader: 'n1', reason }])
+    await page.locator('.log-row.kind-level').getByText(reason).waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBe(790)
+    await expectNoViolations(page)
     await page.context().close()
   })
 

@@ -3,12 +3,10 @@
  * specifications. They would be a tenth of its size, and no tool can see that nothing uses them.
  */
 import { readFileSync } from 'node:fs'
-import type { Plugin } from 'vite'
+import { type Plugin, parseAst } from 'vite'
 
 /** Modules whose exports become functions that do nothing. */
 const UNUSED = [
-  /\/src\/protocols\/(?:epochs|local-leader|omega)\/planning\.ts$/,
-  /\/src\/protocols\/local-leader\/wire\.ts$/,
   /\/zod\/v4\/core\/(?:json-schema-processors|to-json-schema)\.js$/,
   // The words of `explain` in src/core/schema.ts take their place.
   /\/zod\/v4\/locales\/en\.js$/,
@@ -19,13 +17,46 @@ const EXPORTED = /^export (?:async )?(?:const|let|function|class) (\w+)/gm
 /** Files whose schemas have descriptions. */
 const DESCRIBED = /\/src\/(?:protocols|links|core|workbench)\/.*\.ts$/
 /** `.describe('one text')`, on one line or several. */
-const DESCRIPTION = /\.describe\(\s*(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"),?\s*\)/g
-/** The text of `millisecondsOr(200, 'a text')`. */
-const MEANING = /(\bmillisecondsOr\(\s*[\w.]+,\s*)(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")/g
+const DESCRIPTION =
+  /\.describe\(\s*(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`|meaning),?\s*\)/g
+/** The text of `millisecondsOr(200, 'a text')`, and of other functions that pass a description on. */
+const MEANING =
+  /(\b(?:millisecondsOr|upwardsOf|own|bound)\(\s*(?:[\w.]+,\s*)*)(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")/g
 
-/** Specifications name their sources, for `conclave specs`. */
-const SPECIFICATION = /\/src\/workbench\/specs\/.*\.ts$/
+/** Specifications and protocols name their sources, for `conclave specs` and `conclave protocols`. */
+const SOURCED = /\/src\/(?:workbench\/specs|protocols)\/.*\.ts$/
 const SOURCE = /(\bsource:\s*)(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")/g
+
+/** What a protocol is, in a few words. The page has its own. */
+const DEFINITION = /\/src\/protocols\/[\w-]+\/(?:index|definition)\.ts$/
+const TITLE = /(\btitle:\s*)(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")/g
+
+/** The hosting of a protocol. The playground replays recorded runs with it, and needs only these fields for that. */
+const HOSTING = /\/src\/protocols\/[\w-]+\/hosting\.ts$/
+const KEPT = new Set(['name', 'needs', 'ownOptions', 'forensics', 'group', 'create'])
+
+/** The code with only the kept fields in each object that it exports. */
+function keepFields(code: string): string {
+  let shorter = code
+  for (const statement of parseAst(code, { lang: 'ts' }).body.toReversed()) {
+    if (statement.type !== 'ExportNamedDeclaration') continue
+    if (statement.declaration?.type !== 'VariableDeclaration') continue
+    for (const { init } of statement.declaration.declarations) {
+      if (init?.type !== 'ObjectExpression') continue
+      const kept = init.properties.filter(
+        (property) =>
+          property.type === 'Property' && property.key.type === 'Identifier' && KEPT.has(property.key.name),
+      )
+      const fields = kept.map(({ start, end }) => code.slice(start, end)).join(', ')
+      shorter = `${shorter.slice(0, init.start)}{ ${fields} }${shorter.slice(init.end)}`
+    }
+  }
+  return shorter
+}
+
+/** Formats of strings, such as `z.string().email()`. No protocol has an option of such a format. */
+const FORMATTED = /\/zod\/v4\/classic\/schemas\.js$/
+const FORMAT = /^ {4}\w+\(params\) \{\n\s*return this\.check\(core\._\w+\(Zod\w+, params\)\);\n {4}\},?\n/gm
 
 export function leaveOut(): Plugin {
   return {
@@ -39,9 +70,12 @@ export function leaveOut(): Plugin {
       return [...byDefault, ...names.map((name) => `export function ${name}() {}`)].join('\n')
     },
     transform(code, id) {
+      if (FORMATTED.test(id)) return { code: code.replaceAll(FORMAT, ''), map: null }
+      if (HOSTING.test(id)) return { code: keepFields(code), map: null }
       if (!DESCRIBED.test(id)) return null
       const short = code.replaceAll(DESCRIPTION, '').replaceAll(MEANING, "$1''")
-      const shorter = SPECIFICATION.test(id) ? short.replaceAll(SOURCE, "$1''") : short
+      const sourceless = SOURCED.test(id) ? short.replaceAll(SOURCE, "$1''") : short
+      const shorter = DEFINITION.test(id) ? sourceless.replaceAll(TITLE, "$1''") : sourceless
       return shorter === code ? null : { code: shorter, map: null }
     },
   }

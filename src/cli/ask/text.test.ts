@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { AgentEvent } from '../../service/client/index.ts'
+import type { AgentEvent, TimingResponse } from '../../service/client/index.ts'
 import { NEW_LINE } from '../output.ts'
-import { formatEvent, formatNodes, formatToken, formatView } from './text.ts'
+import { formatEvent, formatNodes, formatTiming, formatToken, formatView } from './text.ts'
 
 const EVENT: AgentEvent = {
   at: '2026-01-01T00:00:00.000Z',
@@ -23,6 +23,10 @@ describe('formatEvent', () => {
     [{ leader: 'a', token: 8 }, 'a leads with token 8'],
     [{ leader: 'b' }, 'a follows b'],
     [{ event: 'view', view: VIEW }, 'a is in view 3.a: a, b (-c +b)'],
+    [
+      { event: 'level', reason: 'lease 61 ms -> 119 ms: n3 handled timers up to 48 ms late' },
+      'a changed the lease 61 ms -> 119 ms: n3 handled timers up to 48 ms late',
+    ],
     [{ event: 'alarm', reason: 'two leaders' }, 'alarm at a: two leaders'],
   ])('formats %j', (fields, text) => {
     expect(formatEvent({ ...EVENT, ...fields })).toBe(text)
@@ -36,6 +40,44 @@ it('formatView lists members without changes', () => {
 
 it('formatToken omits the token of local mode', () => {
   expect([formatToken({ token: 0 }), formatToken({ token: null })]).toEqual([' with token 0', ''])
+})
+
+describe('formatTiming', () => {
+  const leader = { id: 'n2', token: 3, expiresInMs: 40 }
+  const timing: TimingResponse = {
+    level: 9,
+    levels: [4, 24],
+    leaseMs: 61.037,
+    renewalMs: 24,
+    marginMs: 24,
+    leaseMinMs: 20,
+    leaseMaxMs: 2000,
+    failoverMs: { typical: 58.2, worst: 131 },
+    need: { level: 9, leaseMs: 61.037, cause: 'late', by: 'n3', text: 'n3 handled timers up to 18 ms late' },
+    evidence: [],
+    refusals: [],
+  }
+  const first = 'leases of 61 ms (bounds 20 to 2000 ms); failover takes 58 ms, at most 131 ms'
+
+  it('says how long leases are, what that gives, and why', () => {
+    expect(formatTiming({ timing, leader })).toEqual([first, '  because n3 handled timers up to 18 ms late'])
+  })
+
+  it('refers to the leader, and names the nodes that refuse leases', () => {
+    const refusals = [{ id: 'n1', leaseMinMs: 3000, leaseMaxMs: 5000 }]
+    expect(formatTiming({ timing: { ...timing, need: null, refusals }, leader })).toEqual([
+      first,
+      '  the agent of n2, which leads, knows why',
+      '  n1 grants only 3000 to 5000 ms',
+    ])
+    expect(formatTiming({ timing: { ...timing, need: null, failoverMs: null }, leader: null })).toEqual([
+      'leases of 61 ms (bounds 20 to 2000 ms)',
+    ])
+  })
+
+  it('is empty where the timing is fixed', () => {
+    expect(formatTiming({ leader })).toEqual([])
+  })
 })
 
 it('formatNodes shows the role, the reachability and the age of the last message', () => {

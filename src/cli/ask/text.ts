@@ -3,6 +3,7 @@ import type {
   AgentEvent,
   NodeResponse,
   ObservedNodeResponse,
+  StatusResponse,
   WarningResponse,
 } from '../../service/client/index.ts'
 import { formatTable } from '../output.ts'
@@ -20,6 +21,8 @@ export function formatEvent({ event, self, leader, token, reason, view }: AgentE
     case 'change':
       if (leader === null) return `${self} knows of no leader`
       return `${self} ${leader === self ? 'leads' : `follows ${leader}`}${formatToken({ token })}`
+    case 'level':
+      return `${self} changed the ${reason}`
     case 'view':
       return `${self} is in view ${view?.id.join('.')}: ${formatView(view)}`
     default:
@@ -46,6 +49,29 @@ export function formatNodes(nodes: readonly ListedNode[]): string {
     heardMsAgo === null ? 'never' : `${heardMsAgo.toFixed(0)} ms ago`,
   ])
   return formatTable([['id', 'role', 'reachable', 'last message'], ...rows])
+}
+
+/** The length of leases that tune themselves, what it gives, and why; empty where the timing is fixed. */
+export function formatTiming({
+  timing,
+  leader,
+}: Pick<StatusResponse, 'timing' | 'leader'>): readonly string[] {
+  if (timing === undefined) return []
+  const { leaseMs, leaseMinMs, leaseMaxMs, failoverMs, need, refusals } = timing
+  const failover =
+    failoverMs === null
+      ? ''
+      : `; failover takes ${formatMs(failoverMs.typical)}, at most ${formatMs(failoverMs.worst)}`
+  const reason = leader === null ? null : `the agent of ${leader.id}, which leads, knows why`
+  return [
+    `leases of ${formatMs(leaseMs)} (bounds ${leaseMinMs} to ${leaseMaxMs} ms)${failover}`,
+    ...(need === null ? (reason === null ? [] : [`  ${reason}`]) : [`  because ${need.text}`]),
+    ...refusals.map((each) => `  ${each.id} grants only ${each.leaseMinMs} to ${each.leaseMaxMs} ms`),
+  ]
+}
+
+function formatMs(ms: number): string {
+  return `${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`
 }
 
 /** Older warnings are only counted. */

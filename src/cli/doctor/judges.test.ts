@@ -30,7 +30,9 @@ it('computes percentiles, and writes durations with the digits that matter', () 
 })
 
 describe('timing', () => {
-  const timing = timingOf({ id: 'a', profile: 'lan' } as JoinOptions, ['b', 'c']) ?? expect.fail('no timing')
+  const joining = (given: object) =>
+    timingOf({ id: 'a', ...given } as JoinOptions, ['b', 'c']) ?? expect.fail('no timing')
+  const timing = joining({ profile: 'lan', timing: 'fixed' })
 
   it('compares lateness with σ, and proposes the option that would have held', () => {
     expect(timing.sigmaMs).toBe(10)
@@ -51,13 +53,22 @@ describe('timing', () => {
     })
   })
 
+  it('says which leases tolerate the lateness, where leases tune themselves', () => {
+    const adaptive = joining({ profile: 'fast' })
+    expect(judgeLateness(spread(4), adaptive)).toMatchObject({
+      level: 'ok',
+      text: expect.stringMatching(/longest 4\.00 ms \(leases of \d\d\.\d ms or longer tolerate that\)$/),
+    })
+    expect(judgeLateness(spread(9000), adaptive)).toMatchObject({
+      level: 'error',
+      fix: expect.stringMatching(/^give this host more CPU time, or set --lease-max-ms \d+ on all nodes$/),
+    })
+    expect(judgeProfile('fast', { latenessMs: 4, delayMs: 1 }, adaptive)).toBeNull()
+  })
+
   it('names the profile that fits', () => {
     const judge = (chosen: string, latenessMs: number, delayMs: number) =>
-      judgeProfile(
-        chosen,
-        { latenessMs, delayMs },
-        timingOf({ id: 'a', profile: chosen } as JoinOptions, ['b', 'c']) ?? expect.fail('no timing'),
-      )
+      judgeProfile(chosen, { latenessMs, delayMs }, joining({ profile: chosen, timing: 'fixed' }))
     expect(judge('lan', 2, 1)).toMatchObject({
       level: 'ok',
       text: expect.stringContaining('lan is the fastest'),

@@ -162,6 +162,7 @@ it('asks the agent of the node if it runs, and compares what it has measured', a
       listen: `127.0.0.1:${udp}`,
       http: `127.0.0.1:${port}`,
       keyFile,
+      timing: 'fixed',
       data,
       readTokenFile: token,
       peers: [`b=127.0.0.1:${other}`],

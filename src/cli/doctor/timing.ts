@@ -1,6 +1,7 @@
 /** Compares measured lateness and delays with what a group assumes, and proposes settings that fit. */
 import { microsOf, msOf, type NodeId, sortIds } from '../../core/index.ts'
-import { DEFAULT_PROTOCOL, hostingOf } from '../../protocols/index.ts'
+import { DEFAULT_PROTOCOL, hostingOf, LEASE_FIELDS } from '../../protocols/index.ts'
+import { flagOf } from '../../service/config/index.ts'
 import { InvalidOptionsError } from '../../service/config/problems.ts'
 import { protocolOptions } from '../../service/config/protocol-options.ts'
 import type { JoinOptions, StoreJoinOptions } from '../../service/node/index.ts'
@@ -11,6 +12,8 @@ const PROFILES = ['lan', 'region', 'wan'] as const
 export type Timing = {
   readonly sigmaMs: number
   readonly deltaMs: number
+  /** Where leases tune themselves: the shortest that tolerate this lateness; null where the timing is fixed. */
+  leaseMs(latenessMs: number): number | null
   /** The options that would have tolerated these values, as flags; empty if the protocol names none. */
   remedy(broken: { readonly sigmaMs?: number; readonly deltaMs?: number }): string
   /** The shortest profile that tolerates these values; null if none does. */
@@ -21,20 +24,26 @@ export type Timing = {
 export function timingOf(join: JoinOptions | StoreJoinOptions, peers: readonly NodeId[]): Timing | null {
   const nodes = sortIds([join.id, ...peers])
   const protocol = join.protocol ?? DEFAULT_PROTOCOL
-  const assumptions = hostingOf(protocol)?.assumptions
+  const hosting = hostingOf(protocol)
+  const assumptions = hosting?.assumptions
+  const leaseForLateness = hosting?.needs === 'peers' ? hosting.leaseForLateness : undefined
   if (assumptions === undefined) return null
   const options = protocolOptions(protocol, nodes, join)
   const { sigma, delta, names } = assumptions.assumed(options, nodes)
   return {
     sigmaMs: msOf(sigma),
     deltaMs: msOf(delta),
+    leaseMs(latenessMs) {
+      const lease = leaseForLateness?.(options, nodes, Math.ceil(microsOf(latenessMs))) ?? null
+      return lease === null ? null : msOf(lease)
+    },
     remedy({ sigmaMs, deltaMs }) {
       const broken = {
         ...(sigmaMs === undefined ? {} : { sigma: Math.ceil(microsOf(sigmaMs)) }),
         ...(deltaMs === undefined ? {} : { delta: Math.ceil(microsOf(deltaMs)) }),
       }
       return Object.entries(assumptions.remedy(options, nodes, broken))
-        .map(([name, value]) => `--option ${name}=${value}`)
+        .map(([name, value]) => (isOwnField(name) ? `${flagOf(name)} ${value}` : `--option ${name}=${value}`))
         .join(' ')
     },
     fitting(latenessMs, delayMs) {
@@ -56,10 +65,20 @@ export function timingOf(join: JoinOptions | StoreJoinOptions, peers: readonly N
   }
 }
 
+/** Whether users set it by a field of its own, and not among the options of the protocol. */
+function isOwnField(name: string): boolean {
+  return (LEASE_FIELDS as readonly string[]).includes(name)
+}
+
 /** The percentile that must hold: a single late timer costs at most one term, frequent ones make the leader flap. */
 export function judgeLateness(lateness: Spread, timing: Timing): Finding {
   const { sigmaMs } = timing
-  const text = `timers fire late by ${formatSpread(lateness)} (σ is ${formatMs(sigmaMs)})`
+  const leaseMs = timing.leaseMs(lateness.max)
+  const limit =
+    leaseMs === null || lateness.max > sigmaMs
+      ? `(σ is ${formatMs(sigmaMs)})`
+      : `(leases of ${formatMs(leaseMs)} or longer tolerate that)`
+  const text = `timers fire late by ${formatSpread(lateness)} ${limit}`
   if (lateness.max <= sigmaMs) return ok('scheduling', text)
   const remedy = timing.remedy({ sigmaMs: lateness.max })
   const fix = `give this host more CPU time${remedy === '' ? '' : `, or set ${remedy} on all nodes`}`
@@ -81,6 +100,8 @@ export function judgeProfile(
   measured: { readonly latenessMs: number; readonly delayMs: number },
   timing: Timing,
 ): Finding | null {
+  // Leases that tune themselves fit by themselves.
+  if (timing.leaseMs(measured.latenessMs) !== null) return null
   const fitting = timing.fitting(measured.latenessMs, measured.delayMs)
   const current = chosen ?? 'lan'
   if (fitting === current)

@@ -47,9 +47,10 @@ function planOfNode(node: NodeConfig): PlainObject {
   const roles = { observers: having('observer'), witnesses: having('witness') }
   const listed = Object.fromEntries(Object.entries(roles).filter(([, ids]) => ids.length > 0))
   const { id, profile, mode, sticky, priority, data } = node
+  const { timing, leaseMinMs, leaseMaxMs, leaseLossPerDay } = node
   const asked = {
     id,
-    ...pick({ profile, mode, sticky, priority, data }),
+    ...pick({ profile, mode, sticky, priority, data, timing, leaseMinMs, leaseMaxMs, leaseLossPerDay }),
     options: { ...node.options, ...listed },
   }
   const options = Object.entries(protocolOptions(node.protocol, nodes, asked)).filter(

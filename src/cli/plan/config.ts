@@ -20,14 +20,16 @@ import {
   type PlannedStore,
   type Planning,
   type Problem,
+  type ProfileName,
   protocolNamed,
 } from '../../protocols/index.ts'
 import { assumptionsOf, InvalidStoreError, parseStore } from '../../service/registers/index.ts'
 import { nodeList } from '../../workbench/scenario/schema.ts'
 import { checkedOptions, firstProblem, InvalidScenarioError } from '../../workbench/sim/index.ts'
+import type { ConnectionFlags } from '../ask/request.ts'
 import { UsageError } from '../errors.ts'
 import { readJsonFile } from '../input-files.ts'
-import { parseChoice, parseOptions, parseWholeNumber } from '../values.ts'
+import { parseChoice, parseMilliseconds, parseOptions, parseWholeNumber } from '../values.ts'
 import { isAgentFile, planOfAgent } from './agent-file.ts'
 
 export type PlanFlags = {
@@ -36,15 +38,20 @@ export type PlanFlags = {
   readonly protocol?: string
   readonly profile?: string
   readonly mode?: string
+  readonly timing?: string
+  readonly leaseMinMs?: string
+  readonly leaseMaxMs?: string
   readonly nodes?: string
   readonly option: readonly string[]
   readonly seeds?: string
   readonly workers?: string
   readonly load?: string
   readonly json?: true
-}
+  /** The agent whose present level gets a card, and how to reach it. */
+  readonly agent?: string
+} & ConnectionFlags
 
-const PROFILES = ['lan', 'region', 'wan'] as const
+const PROFILES = ['fast', 'lan', 'region', 'wan'] as const satisfies readonly ProfileName[]
 
 const ms = z.number().min(0).max(3_600_000)
 /** A duration, or a range of them. */
@@ -95,7 +102,7 @@ export function readPlanFile(flags: PlanFlags): PlainObject {
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw new UsageError(`${flags.config}: must be an object`)
   if (isAgentFile(content as PlainObject)) return planOfAgent(flags.config, flags.group ?? null)
-  if (flags.group !== undefined)
+  if (flags.group !== undefined && flags.agent === undefined)
     throw new UsageError('--group: needs the configuration file of an agent with several groups', '--group')
   return content as PlainObject
 }
@@ -125,7 +132,10 @@ function findPlanned(flags: PlanFlags, file: PlainObject): Planned {
   )
 }
 
-export function readPlan(flags: PlanFlags, content: PlainObject): Plan & Planned {
+/** A checked configuration, and how its protocol plans. */
+export type ReadyPlan = Plan & Planned
+
+export function readPlan(flags: PlanFlags, content: PlainObject): ReadyPlan {
   const planned = findPlanned(flags, content)
   const { definition, planning } = planned
   const file = checkFile(planning, content, flags.config ?? '')
@@ -173,8 +183,17 @@ function readAsked(flags: PlanFlags, file: ConfigFile, { definition, planning }:
     ...(Object.fromEntries(known) as Partial<PlanAsked>),
     nodes,
     options: file.options ?? {},
-    chosen: parseOptions(flags.option),
+    chosen: { ...parseOptions(flags.option), ...readTiming(flags) },
     seeds,
+  }
+}
+
+/** The flags of adaptive timing, as options of the protocol. */
+function readTiming({ timing, leaseMinMs, leaseMaxMs }: PlanFlags): PlainObject {
+  return {
+    ...(timing === undefined ? {} : { timing: parseChoice('--timing', timing, ['fixed', 'adaptive']) }),
+    ...(leaseMinMs === undefined ? {} : { leaseMinMs: parseMilliseconds('--lease-min-ms', leaseMinMs) }),
+    ...(leaseMaxMs === undefined ? {} : { leaseMaxMs: parseMilliseconds('--lease-max-ms', leaseMaxMs) }),
   }
 }
 

@@ -217,7 +217,7 @@ describe('the card of epochs', () => {
 describe('the card', () => {
   it('of five nodes on a LAN: within the bounds, failover in 110 ms on average, 280 datagrams per second', async () => {
     const runs = sized(10, 60)
-    const { code, card: lan } = await card('--nodes', '5', '--seeds', String(runs))
+    const { code, card: lan } = await card('--nodes', '5', '--timing', 'fixed', '--seeds', String(runs))
     expect(lan.exceeded).toEqual([])
     expect(code).toBe(0)
     const [, failOver, handOver] = lan.figures
@@ -297,14 +297,18 @@ describe('the card', () => {
   })
 
   it('of two halves reports that neither can lead, and when the leader has stopped', async () => {
-    const { card: four } = await card('--nodes', '4', '--seeds', sized('2', '10'))
+    const { card: four } = await card('--nodes', '4', '--timing', 'fixed', '--seeds', sized('2', '10'))
     const halves = four.shapes.find(({ name }) => name === 'neither 2|2')
     expect(halves).toMatchObject({ leaderWithinMs: 'never', exceeded: false, leader: { none: 1 } })
     expect(halves?.stopped.maxMs).toBeLessThanOrEqual(halves?.stoppedWithinMs ?? 0)
   })
 
   it('reports a network that is slower than assumed: safety still holds', async () => {
-    const file = config('slow.json', { nodes: [1, 2, 3, 4, 5], network: { delayMs: [1, 14] } })
+    const file = config('slow.json', {
+      nodes: [1, 2, 3, 4, 5],
+      options: { timing: 'fixed' },
+      network: { delayMs: [1, 14] },
+    })
     const { code, card: slow } = await card('--config', file, '--seeds', sized('2', '8'))
     expect(code).toBe(6)
     expect(slow.brokenAssumptions).toEqual([
@@ -319,7 +323,11 @@ describe('the card', () => {
   })
 
   it('uses the delays of the network if they are within the assumptions', async () => {
-    const file = config('quick.json', { nodes: [1, 2, 3], network: { delayMs: [0.1, 0.4] } })
+    const file = config('quick.json', {
+      nodes: [1, 2, 3],
+      options: { timing: 'fixed' },
+      network: { delayMs: [0.1, 0.4] },
+    })
     const { code, card: quick } = await card('--config', file, '--seeds', sized('2', '6'))
     expect([code, quick.brokenAssumptions]).toEqual([0, []])
     const handOver = quick.figures.find(({ name }) => name === 'hand-over')
@@ -358,7 +366,7 @@ describe('the card', () => {
   })
 
   it('of a single node has no times to measure', async () => {
-    const { code, card: alone } = await card('--nodes', '1')
+    const { code, card: alone } = await card('--nodes', '1', '--timing', 'fixed')
     expect([code, alone.runs, alone.figures, alone.shapes]).toEqual([0, 0, [], []])
   })
 })

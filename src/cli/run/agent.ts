@@ -12,13 +12,14 @@ import {
   getStatus,
   RequestRefusedError,
   release,
+  type TimingResponse,
   watch,
 } from '../../service/client/index.ts'
 import type { LeaseTiming } from '../../service/node/index.ts'
 import { monotonicNow } from '../../service/runtime/index.ts'
 import type { GuardianProcess } from '../../service/supervise/guardian-process.ts'
 import { EXIT } from '../errors.ts'
-import { type HeldTerm, type RunSettings, resolveKillBefore, runInTerm } from './term.ts'
+import { type HeldTerm, type KillBefore, type RunSettings, resolveKillBefore, runInTerm } from './term.ts'
 
 export type AgentTarget = {
   readonly agent: string
@@ -46,10 +47,10 @@ export async function runWithAgent(
     // oxlint-disable-next-line no-await-in-loop -- one term after the other
     const next = await waitForTerm(target, settings)
     if (next === null) break
-    const { term, killBeforeMs } = next
+    const { term, killBefore } = next
     try {
       // oxlint-disable-next-line no-await-in-loop -- one term after the other
-      const code = await runInTerm(term, killBeforeMs, guardian, settings)
+      const code = await runInTerm(term, killBefore, guardian, settings)
       if (code !== null) return code
       if (once) return EXIT.lost
     } finally {
@@ -60,7 +61,7 @@ export async function runWithAgent(
   return EXIT.ok
 }
 
-type Next = { readonly term: ClaimedTerm; readonly killBeforeMs: number }
+type Next = { readonly term: ClaimedTerm; readonly killBefore: KillBefore }
 
 /** Waits until the agent leads; null if this process is stopped first. */
 async function waitForTerm(
@@ -71,8 +72,8 @@ async function waitForTerm(
   while (!stopSignal.aborted) {
     try {
       // oxlint-disable-next-line no-await-in-loop -- until it leads
-      const { lease } = await getStatus({ ...target, signal: stopSignal })
-      const killBeforeMs = resolveKillBefore(claimTiming(lease), requested)
+      const { lease, timing } = await getStatus({ ...target, signal: stopSignal })
+      const killBefore = resolveKillBefore(claimTiming(shortestLease(lease, timing)), requested)
       // oxlint-disable-next-line no-await-in-loop -- until it leads
       for await (const seen of watch({ ...target, signal: stopSignal })) {
         const mayLead =
@@ -80,7 +81,7 @@ async function waitForTerm(
             ? seen.snapshot.self.role === 'leader'
             : seen.type === 'event' && seen.event.event === 'elected'
         const term = mayLead ? await ClaimedTerm.claim(target) : null
-        if (term !== null) return { term, killBeforeMs }
+        if (term !== null) return { term, killBefore }
         lastProblem = ''
       }
     } catch (error) {
@@ -94,6 +95,13 @@ async function waitForTerm(
     await setTimeout(RETRY_DELAY_MS, undefined, { signal: stopSignal }).catch(() => {})
   }
   return null
+}
+
+/** Leases that tune themselves can become as short as this in the term. Their margin is the same part of each. */
+function shortestLease(present: LeaseTiming, timing: TimingResponse | undefined): LeaseTiming {
+  if (timing === undefined) return present
+  const part = Math.min(1, timing.leaseMinMs / present.lengthMs)
+  return { lengthMs: present.lengthMs * part, marginMs: present.marginMs * part }
 }
 
 /** This process learns of a renewed lease only when it renews its claim, so its margin is smaller. */

@@ -13,7 +13,7 @@ const world = vi.hoisted(() => ({
     work: (term: unknown) => Promise<void>,
     options: { signal: AbortSignal },
   ) => Promise<void>,
-  run: (async () => null) as (term: unknown, killBeforeMs: number) => Promise<number | null>,
+  run: (async () => null) as (term: unknown, killBefore: unknown) => Promise<number | null>,
   closed: 0,
   node: null as unknown,
 }))
@@ -36,7 +36,7 @@ vi.mock('../../service/node/index.ts', async (original) => ({
 }))
 
 vi.mock('./term.ts', () => ({
-  runInTerm: (term: unknown, killBeforeMs: number) => world.run(term, killBeforeMs),
+  runInTerm: (term: unknown, killBefore: unknown) => world.run(term, killBefore),
 }))
 
 const TERM: Term = { token: 7, signal: new AbortController().signal, remaining: () => 50, assertHeld() {} }
@@ -58,10 +58,12 @@ beforeEach(() => {
   reports = []
 })
 
+const KILL_BEFORE = { ms: 15, leaseMs: 100, mostMs: 15 }
+
 function run(settings: Partial<RunSettings> = {}, options: Partial<JoinOptions> = {}): Promise<number> {
   const own = {
     options: { group: 'g', id: 'a', ...options } as JoinOptions,
-    killBeforeMs: 15,
+    killBefore: KILL_BEFORE,
     supervisor: null,
   }
   return runWithNode(own, {} as GuardianProcess, {
@@ -77,15 +79,15 @@ function run(settings: Partial<RunSettings> = {}, options: Partial<JoinOptions> 
 
 describe('the command', () => {
   it('runs in a term with its group, id and token', async () => {
-    const seen: [HeldTerm, number][] = []
-    world.run = async (term, killBeforeMs) => {
-      seen.push([term as HeldTerm, killBeforeMs])
+    const seen: [HeldTerm, unknown][] = []
+    world.run = async (term, killBefore) => {
+      seen.push([term as HeldTerm, killBefore])
       return 3
     }
     expect(await run()).toBe(3)
-    const [[term, killBeforeMs] = expect.fail('it did not run')] = seen
+    const [[term, killBefore] = expect.fail('it did not run')] = seen
     expect(term).toMatchObject({ group: 'g', id: 'a', token: 7, ending: null })
-    expect([term.remaining(), killBeforeMs, seen.length]).toEqual([50, 15, 1])
+    expect([term.remaining(), killBefore, seen.length]).toEqual([50, KILL_BEFORE, 1])
   })
 
   it('runs again in the next term if it was ended with the last one', async () => {

@@ -11,16 +11,16 @@ import {
 import type { GuardianProcess } from '../../service/supervise/guardian-process.ts'
 import { EXIT } from '../errors.ts'
 import type { Supervisor } from './supervisor-link.ts'
-import { type HeldTerm, type RunSettings, runInTerm } from './term.ts'
+import { type HeldTerm, type KillBefore, type RunSettings, runInTerm } from './term.ts'
 
 export type OwnNode = {
   readonly options: JoinOptions | StoreJoinOptions
-  readonly killBeforeMs: number
+  readonly killBefore: KillBefore
   readonly supervisor: Supervisor | null
 }
 
 export async function runWithNode(
-  { options, killBeforeMs, supervisor }: OwnNode,
+  { options, killBefore, supervisor }: OwnNode,
   guardian: GuardianProcess,
   settings: RunSettings,
 ): Promise<number> {
@@ -35,7 +35,7 @@ export async function runWithNode(
     settings.report(`${String(node.id)} no longer leads with token ${token}: ${cause.text}`),
   )
   try {
-    return await runInTerms(node, killBeforeMs, guardian, settings)
+    return await runInTerms(node, killBefore, guardian, settings)
   } finally {
     await node.close()
   }
@@ -44,7 +44,7 @@ export async function runWithNode(
 /** Runs the command in one term after the other, until it ends by itself or this process is stopped. */
 async function runInTerms(
   node: ConclaveNode,
-  killBeforeMs: number,
+  killBefore: KillBefore,
   guardian: GuardianProcess,
   settings: RunSettings,
 ): Promise<number> {
@@ -70,7 +70,7 @@ async function runInTerms(
     }
     isRunning = true
     try {
-      code = await runInTerm(held, killBeforeMs, guardian, settings)
+      code = await runInTerm(held, killBefore, guardian, settings)
     } finally {
       isRunning = false
       if (code !== null || once || stopSignal.aborted) ended.abort()

@@ -168,7 +168,16 @@ describe('conclave run, alone', () => {
   }, 20_000)
 
   it('shortens the default of --kill-before-ms for a short lease', async () => {
-    const { code, said } = await alone('--option', 'renewalTries=1', '--', 'sh', '-c', 'exit 3')
+    const { code, said } = await alone(
+      '--timing',
+      'fixed',
+      '--option',
+      'renewalTries=1',
+      '--',
+      'sh',
+      '-c',
+      'exit 3',
+    )
     expect([code, said.includes('kill-before')]).toEqual([3, false])
   }, 20_000)
 
@@ -182,10 +191,11 @@ describe('conclave run, alone', () => {
     [['--key-file', '/no/such/key', '--', 'true'], 'head -c 32 /dev/urandom'],
     [['--kill-before-ms', '0', '--', 'true'], '--kill-before-ms: must be at least 1'],
     [
-      ['--kill-before-ms', '27', '--', 'true'],
+      ['--timing', 'fixed', '--kill-before-ms', '27', '--', 'true'],
       '--kill-before-ms 27: must be at most 26; a lease lasts 100.408 ms, and as little as 40 ms of it can remain at renewal',
     ],
-    [['--kill-before-ms', '100.5', '--', 'true'], 'must be at most 26;'],
+    [['--timing', 'fixed', '--kill-before-ms', '100.5', '--', 'true'], 'must be at most 26;'],
+    [['--kill-before-ms', '4000', '--', 'true'], '--kill-before-ms 4000: must be at most'],
     [['--option', 'sigmaMs=300', '--kill-before-ms', '414', '--', 'true'], 'must be at most 413;'],
   ])('refuses %j with exit code 2, before it starts anything', async (words, message) => {
     const { code, stderr } = await conclaveHere(['run', ...flagsOf(1), ...words])

@@ -1,19 +1,32 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LeadershipLostError } from '../../service/node/index.ts'
 import type { CommandExit } from '../../service/supervise/guardian-process.ts'
-import { type HeldTerm, type RunSettings, resolveKillBefore, runInTerm } from './term.ts'
+import {
+  type HeldTerm,
+  type KillBefore,
+  leaseFor,
+  type RunSettings,
+  resolveKillBefore,
+  runInTerm,
+} from './term.ts'
 
 describe('resolveKillBefore', () => {
   const timing = { lengthMs: 100, marginMs: 40 }
 
   it('uses the default, and less for a short lease', () => {
-    expect(resolveKillBefore(timing, null)).toBe(15)
-    expect(resolveKillBefore({ lengthMs: 20, marginMs: 9 }, null)).toBe(6)
+    expect(resolveKillBefore(timing, null)).toEqual({ ms: 15, leaseMs: 100, mostMs: 15 })
+    expect(resolveKillBefore({ lengthMs: 20, marginMs: 9 }, null)).toEqual({ ms: 6, leaseMs: 20, mostMs: 15 })
   })
 
   it('accepts up to two thirds of the margin', () => {
-    expect(resolveKillBefore(timing, 26)).toBe(26)
+    expect(resolveKillBefore(timing, 26)).toEqual({ ms: 26, leaseMs: 100, mostMs: 26 })
     expect(() => resolveKillBefore(timing, 27)).toThrow(/^--kill-before-ms 27: must be at most 26;/)
+  })
+
+  it('knows the lease that would be long enough', () => {
+    const lengthMs = leaseFor(timing, 52)
+    expect(resolveKillBefore({ lengthMs, marginMs: lengthMs * 0.4 }, 52).ms).toBe(52)
+    expect(leaseFor(timing, 5)).toBe(100)
   })
 
   it('refuses a lease that leaves no time to kill a command', () => {
@@ -55,7 +68,7 @@ describe('runInTerm', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
   afterEach(() => void vi.useRealTimers())
 
-  function setUp() {
+  function setUp(killBefore: KillBefore = { ms: 15, leaseMs: 100, mostMs: 15 }) {
     const stop = new AbortController()
     const lost = new AbortController()
     const ending = new AbortController()
@@ -77,7 +90,7 @@ describe('runInTerm', () => {
       once: false,
       report: (text) => reported.push(text),
     }
-    const result = runInTerm(term, 15, guardian, settings)
+    const result = runInTerm(term, killBefore, guardian, settings)
     return { stop, lost, ending, guardian, reported, result }
   }
 
@@ -103,6 +116,16 @@ describe('runInTerm', () => {
     const { guardian } = setUp()
     const [[end, kill] = [0, 0]] = guardian.deadlines
     expect(kill - end).toBe(15_000)
+  })
+
+  it('kills earlier before the end of a longer lease, up to the default', () => {
+    const gapOf = (killBefore: KillBefore): number => {
+      const [[end, kill] = [0, 0]] = setUp(killBefore).guardian.deadlines
+      return Math.round((kill - end) / 100) / 10
+    }
+    expect(gapOf({ ms: 4, leaseMs: 45.35, mostMs: 15 })).toBe(8)
+    expect(gapOf({ ms: 4, leaseMs: 9.07, mostMs: 15 })).toBe(15)
+    expect(gapOf({ ms: 4, leaseMs: 200, mostMs: 15 })).toBe(4)
   })
 
   it('moves the deadlines while the lease is renewed, and stops when the term is lost', async () => {

@@ -37,35 +37,55 @@ const DEFAULT_KILL_BEFORE_MS = 15
 const SIGTERM_SHARE = 1 / 3
 
 /**
+ * How long before the end of a lease the command is killed: `ms` for leases of `leaseMs`, the shortest. Leases that tune
+ * themselves are longer on a busy host, where killing takes longer, too: then it is proportionally more, up to `mostMs`.
+ */
+export type KillBefore = { readonly ms: number; readonly leaseMs: number; readonly mostMs: number }
+
+/**
  * How long before the end of the lease the command is killed. A value so large that the command is asked to end before
  * the lease is renewed would end it in every lease. Such a value is refused, and the default never exceeds the maximum.
  */
-export function resolveKillBefore({ lengthMs, marginMs }: LeaseTiming, requestedMs: number | null): number {
+export function resolveKillBefore(
+  { lengthMs, marginMs }: LeaseTiming,
+  requestedMs: number | null,
+): KillBefore {
   const maximum = Math.floor(marginMs * (1 - SIGTERM_SHARE))
   const ms = requestedMs ?? Math.min(DEFAULT_KILL_BEFORE_MS, maximum)
   if (maximum < 1)
     throw new UsageError(
-      `--kill-before-ms: a lease lasts ${lengthMs} ms, and too little of it remains at renewal to kill a command in; use a longer lease, such as --option sigmaMs=10 or a larger --profile`,
+      `--kill-before-ms: a lease lasts ${lengthMs} ms, and too little of it remains at renewal to kill a command in; use a longer lease, such as --lease-min-ms 60 or a larger --profile`,
       '--kill-before-ms',
     )
-  if (ms <= maximum) return ms
+  if (ms <= maximum) return { ms, leaseMs: lengthMs, mostMs: requestedMs ?? DEFAULT_KILL_BEFORE_MS }
   throw new UsageError(
     `--kill-before-ms ${ms}: must be at most ${maximum}; a lease lasts ${lengthMs} ms, and as little as ${Math.floor(marginMs)} ms of it can remain at renewal, so the command would be ended before every renewal`,
     '--kill-before-ms',
   )
 }
 
+/** The length of a lease that leaves room for this value, if its margin is the same part of it. */
+export function leaseFor({ lengthMs, marginMs }: LeaseTiming, requestedMs: number | null): number {
+  const neededMs = ((requestedMs ?? 1) + 1) / (1 - SIGTERM_SHARE)
+  return lengthMs * Math.max(1, neededMs / Math.max(marginMs, Number.MIN_VALUE))
+}
+
 /** Returns the exit code of this process; null if it should wait for the next term. */
 export async function runInTerm(
   term: HeldTerm,
-  killBeforeMs: number,
+  { ms, leaseMs, mostMs }: KillBefore,
   guardian: Pick<GuardianProcess, 'run' | 'setDeadline' | 'stop'>,
   settings: RunSettings,
 ): Promise<number | null> {
   const { command, stopSignal, graceMs, report } = settings
-  const killBefore = killBeforeMs * 1000
+  let leftBefore = 0
+  let present = 0
   const deadlines = (): readonly [number, number] => {
     const left = term.remaining() * 1000
+    // More is left than before: the lease was renewed, and is at least this long.
+    if (left > leftBefore) present = left
+    leftBefore = left
+    const killBefore = 1000 * Math.min(mostMs, ms * Math.max(1, present / (leaseMs * 1000)))
     const kill = monotonicNow() + left - killBefore
     // The command gets at most killBefore to end after SIGTERM.
     return [kill - Math.min(killBefore, left * SIGTERM_SHARE), kill]

@@ -35,10 +35,12 @@ it('describes nodes that know each other, with one key and one admin token', () 
   expect(statSync(join(folder, 'key')).mode % 0o1000).toBe(0o600)
 })
 
-it('tolerates longer scheduling delays by default, unless the option is set', () => {
+it('tolerates longer scheduling delays with fixed timing, unless the option is set', () => {
   const options = (flags: Partial<GroupPlan['flags']>) =>
     describeAgents(folder, plan(flags))[0]?.flags.option ?? []
-  expect(options({})).toEqual(['sigmaMs=60'])
+  expect(options({ timing: 'fixed' })).toEqual(['sigmaMs=60'])
+  expect(options({ mode: 'local' })).toEqual(['sigmaMs=60'])
+  expect(options({})).toEqual([])
   expect(options({ option: ['sigmaMs=300'] })).toEqual(['sigmaMs=300'])
   expect(options({ profile: 'region' })).toEqual([])
 })

@@ -2,14 +2,15 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hostingOf } from '../../protocols/index.ts'
+import { type Asked, hostingOf } from '../../protocols/index.ts'
 import type { Reaper } from '../../service/chaos/reaper.ts'
 import { formatArguments, type NodeFlags, readConfig, type ServiceFlags } from '../node-flags.ts'
 import type { UpFlags } from '../up.ts'
+import { parseOptions } from '../values.ts'
 import { LocalAgent } from './local-agent.ts'
 
 export type GroupPlan = {
-  readonly flags: Pick<UpFlags, 'protocol' | 'mode' | 'profile' | 'option'>
+  readonly flags: Omit<UpFlags, 'nodes' | 'httpPort' | 'seconds' | 'plain' | 'json'>
   readonly count: number
   /** One UDP and one TCP port per agent. */
   readonly udp: readonly number[]
@@ -57,8 +58,9 @@ export function describeAgents(
         adminTokenFile,
         protocol: flags.protocol,
         profile: flags.profile,
+        ...leaseFlags(flags),
         ...place,
-        option: [...slackOptions(flags), ...flags.option],
+        option: [...slackOptions(flags, ids), ...flags.option],
       },
     }
   })
@@ -84,13 +86,46 @@ export function createAgents(
   )
 }
 
+/** The flags of leases that tune themselves, as given. */
+function leaseFlags({
+  timing,
+  leaseMinMs,
+  leaseMaxMs,
+  leaseLossPerDay,
+}: GroupPlan['flags']): Partial<NodeFlags> {
+  return {
+    ...(timing === undefined ? {} : { timing }),
+    ...(leaseMinMs === undefined ? {} : { leaseMinMs }),
+    ...(leaseMaxMs === undefined ? {} : { leaseMaxMs }),
+    ...(leaseLossPerDay === undefined ? {} : { leaseLossPerDay }),
+  }
+}
+
 /**
  * Options that tolerate longer scheduling delays than the defaults: the agents and the terminal share the processors of
- * one machine.
+ * one machine. Leases that tune themselves need none.
  */
-function slackOptions({ protocol, profile, option }: GroupPlan['flags']): readonly string[] {
+function slackOptions(flags: GroupPlan['flags'], ids: readonly string[]): readonly string[] {
+  const { protocol, profile, option } = flags
+  if (isAdaptive(flags, ids)) return []
   const slack = Object.entries(hostingOf(protocol)?.slackOptions(profile) ?? {})
   return slack
     .filter(([name]) => !option.some((each) => each.startsWith(`${name}=`)))
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+}
+
+/** Whether these flags give leases that tune themselves. Flags that cannot work are reported later. */
+function isAdaptive(flags: GroupPlan['flags'], ids: readonly string[]): boolean {
+  const { protocol, profile, mode, timing, option } = flags
+  const hosting = hostingOf(protocol)
+  if (hosting?.hasAdaptiveTiming !== true) return false
+  const asked = {
+    id: ids[0] ?? '',
+    profile,
+    mode,
+    ...(timing === undefined ? {} : { timing }),
+    options: parseOptions(option),
+  } as Asked
+  const chosen = hosting.optionsFor(asked, ids)
+  return 'options' in chosen && chosen.options['timing'] === 'adaptive'
 }

@@ -37,6 +37,8 @@ export function describeEvent(id: string, event: Partial<AgentEvent>): string | 
     case 'view':
       // Every member logs the view; show it once, from its leader.
       return event.leader === id ? `view ${event.view?.id.join('.')}: ${formatView(event.view)}` : null
+    case 'level':
+      return `${id}: ${event.reason}`
     case 'warning':
     case 'alarm':
       return `${id} ${event.event}${suffix}`

@@ -1,7 +1,7 @@
 /** The hosting of epochs: real nodes run the protocol from this value. */
 import type { PlainObject } from '../../core/index.ts'
 import { assertNoDefect } from '../defect-option.ts'
-import type { StoreHosting } from '../hosting.ts'
+import { NO_FAST_PROFILE, networkOf, type StoreHosting } from '../hosting.ts'
 import { epochsAssumptions } from './assumptions.ts'
 import { type OpenState, openEpochs, openInsight } from './open-group.ts'
 import { type EpochsOptions, timingInput } from './options.ts'
@@ -16,7 +16,11 @@ export const epochsHosting: StoreHosting = {
   name: 'epochs',
   needs: 'store',
   summary: 'election in a store',
-  optionsFor: ({ profile = 'lan', options = {} }) => ({ options: profileOptions(profile, options) }),
+  optionsFor({ profile, options = {} }) {
+    const network = networkOf(profile)
+    if (network === null) return { problems: [NO_FAST_PROFILE] }
+    return { options: profileOptions(network, options) }
+  },
   problemsWith: problemsInHosted,
   slackOptions: () => ({}),
   leaseLength(options) {

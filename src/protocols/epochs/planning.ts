@@ -1,7 +1,7 @@
 /** The guarantee card: its configuration, and its text. */
 import { msOf, type NodeId, type Plain, type PlainObject } from '../../core/index.ts'
 import { plural } from '../../core/text.ts'
-import type { Chosen, Problem } from '../hosting.ts'
+import { type Chosen, NO_FAST_PROFILE, networkOf, type Problem } from '../hosting.ts'
 import { type FigureNames, leaseFigures } from '../lease-figures.ts'
 import { formatIds, roundToHundredth } from '../plan-text.ts'
 import type {
@@ -26,8 +26,10 @@ import {
   trialsOf,
 } from './trials.ts'
 
-function optionsFor({ mode, profile = 'lan', options, chosen }: PlanAsked): Chosen {
-  if (mode === undefined) return { options: profileOptions(profile, { ...options, ...chosen }) }
+function optionsFor({ mode, profile, options, chosen }: PlanAsked): Chosen {
+  const network = networkOf(profile)
+  if (network === null) return { problems: [NO_FAST_PROFILE] }
+  if (mode === undefined) return { options: profileOptions(network, { ...options, ...chosen }) }
   const message = 'epochs has no modes: one node leads all nodes that reach the store; remove it'
   return { problems: [{ field: '--mode', message }] }
 }

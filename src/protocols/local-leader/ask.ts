@@ -6,9 +6,7 @@ import type { MembershipView } from './messages.ts'
 import type { LocalLeaderState, Term } from './state.ts'
 import { type Configuration, votersOf } from './voters.ts'
 
-export function createTreeRequests({ self, isGroupNode, timing }: Context, { beaconFor }: Beacons) {
-  const { lease } = timing
-
+export function createTreeRequests({ self, isGroupNode }: Context, { beaconFor }: Beacons) {
   /** The nodes that answer along the tree: at first all voters, later the voters that answered the last round. */
   function orderOf(config: Configuration, view: MembershipView | null): readonly NodeId[] {
     const members = view?.members ?? votersOf(config)
@@ -42,8 +40,8 @@ export function createTreeRequests({ self, isGroupNode, timing }: Context, { bea
   }
 
   /** The nodes that supported the leader in its last round. */
-  function viewOf({ request, supporters, requestedAt }: Term): MembershipView {
-    const members = supporters.filter(({ until }) => until === requestedAt + lease).map(({ node }) => node)
+  function viewOf({ request, supporters }: Term): MembershipView {
+    const members = supporters.filter(({ counter }) => counter === request.counter).map(({ node }) => node)
     return { round: request, members }
   }
 

@@ -2,6 +2,7 @@
 import { microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import { proposedMs, type TimingAssumptions } from '../hosting.ts'
 import { brokenBounds, type Given } from './constants.ts'
+import { timingFor } from './group.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 
 function givenIn(options: PlainObject, nodes: readonly NodeId[]): Given {
@@ -9,12 +10,24 @@ function givenIn(options: PlainObject, nodes: readonly NodeId[]): Given {
   return givenBy(chosen, votersIn(chosen, nodes).length)
 }
 
+/** With adaptive timing a longer lease tolerates more: all times grow with it. */
+function longerLeaseMs(chosen: LocalLeaderOptions, nodes: readonly NodeId[], sigma = 0, delta = 0): number {
+  const { lateness, delay, lockTime } = timingFor(chosen, nodes.length)
+  return proposedMs(lockTime * Math.max(1, sigma / lateness, delta / delay))
+}
+
 export const localLeaderAssumptions: TimingAssumptions = {
   assumed(options, nodes) {
-    const { lateness, delay } = givenIn(options, nodes)
-    return { sigma: lateness, delta: delay, names: { sigma: 'sigmaMs', delta: 'deltaMs' } }
+    const { lateness, delay } = timingFor(options as unknown as LocalLeaderOptions, nodes.length)
+    const names =
+      (options as unknown as LocalLeaderOptions).timing === 'adaptive'
+        ? { sigma: 'σ of the longest lease', delta: 'δ of the longest lease' }
+        : { sigma: 'sigmaMs', delta: 'deltaMs' }
+    return { sigma: lateness, delta: delay, names }
   },
   remedy(options, nodes, { sigma, delta }) {
+    const chosen = options as unknown as LocalLeaderOptions
+    if (chosen.timing === 'adaptive') return { leaseMaxMs: longerLeaseMs(chosen, nodes, sigma, delta) }
     const sigmaMs = sigma === undefined ? {} : { sigmaMs: proposedMs(sigma) }
     if (delta === undefined) return sigmaMs
     const deltaMs = proposedMs(delta)

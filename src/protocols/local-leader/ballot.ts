@@ -1,18 +1,26 @@
 /** Whether a node supports a request, and what its vote changes: for requests of other nodes and for its own alike. */
 import { assertNoDecrease, equalPlain, type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
 import type { Context, LocalLeaderEffect } from './context.ts'
+import type { LevelBounds } from './levels.ts'
 import { type Election, type Epoch, isLater } from './messages.ts'
+import { brokenLockBound, longestAfter } from './pace.ts'
 import { isSuperseded } from './raise.ts'
 import type { Reachability } from './reachability.ts'
-import { type LocalLeaderState, withVote } from './state.ts'
+import { RULES } from './rules.ts'
+import { changed, type LocalLeaderState, withVote } from './state.ts'
 import { holdsMajorities, isNewer, isVoter } from './voters.ts'
 
 export type Ballots = ReturnType<typeof createBallots>
 
 export function createBallots(context: Context, { isBestCandidate, isUnheardBy }: Reachability) {
-  const { self, isMajority, placeOf, stableOf, settings, timing } = context
-  const { canRevokePromise } = settings.rules
-  const { lockTime } = timing
+  const { self, isMajority, placeOf, stableOf, lockOf, settings } = context
+  const { canRevokePromise, lockEnd, longestLockToStore } = settings.rules
+
+  /** The bounds of this node, if the lock of a request is outside them; null otherwise. */
+  function refusedBounds({ pace }: LocalLeaderState, election: Election): LevelBounds | null {
+    if (pace === null || election.lock === undefined) return null
+    return brokenLockBound(pace, election.lock) === null ? null : pace.bounds
+  }
 
   /** `isLatest`: no later message of the sender arrived before this one. */
   function isSupportable(
@@ -24,6 +32,7 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
   ): boolean {
     const { lock, promised } = state.vote
     const { request, beacon } = election
+    if (refusedBounds(state, election) !== null) return false
     const isFree = lock === null || lock.until < now || lock.owner === from
     if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
     const isLocked = lock !== null && lock.until >= now && lock.owner === from
@@ -71,13 +80,16 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     election: Election,
     now: Micros,
   ): { readonly state: LocalLeaderState; readonly stored: readonly LocalLeaderEffect[] } {
-    const until = now + lockTime
+    const granted = lockOf(election)
+    const until = now + granted
+    const before = state.vote.lock
     const lock = {
       owner: from,
       request: election.request,
-      until: state.vote.lock?.owner === from ? Math.max(state.vote.lock.until, until) : until,
+      until: before?.owner === from ? lockEnd(before.until, until) : until,
     }
-    if (state.vote.lock !== null) assertNoDecrease('the end of the lock', state.vote.lock.until, lock.until)
+    const isSound = lockEnd === RULES.lockEnd
+    if (before !== null && isSound) assertNoDecrease('the end of the lock', before.until, lock.until)
     const isOther = isMajority && election.epoch !== state.vote.promised.number
     const promised: Epoch = isOther ? { number: election.epoch, owner: from } : state.vote.promised
     const former = isOther ? state.vote.promised : (state.vote.revocable?.former ?? null)
@@ -92,10 +104,24 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     const isKept = election.renew && (from !== self || isVoter(election.config, self))
     const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
     const certificate = from === self ? state.vote.certificate : null
-    const next = withVote(state, { lock, promised, revocable, config, certificate })
-    const isNews = promised !== state.vote.promised || config !== state.vote.config
+    const next = withGrant(withVote(state, { lock, promised, revocable, config, certificate }), granted, now)
+    // A shorter longest lock is stored with the next write that is needed anyway.
+    const isNews =
+      promised !== state.vote.promised || config !== state.vote.config || next.longestLock > state.longestLock
     return { state: next, stored: isNews ? [persist(stableOf(next))] : NOTHING }
   }
 
-  return { isSupportable, castVote }
+  /** With adaptive timing, a node remembers how long it may have been bound. */
+  function withGrant(state: LocalLeaderState, lock: Micros, now: Micros): LocalLeaderState {
+    const { pace } = state
+    if (pace === null) return state
+    const { longestLock, largeAt } = longestAfter(state.longestLock, pace, lock, now)
+    if (longestLock === state.longestLock && largeAt === pace.largeAt) return state
+    return changed(state, {
+      longestLock: longestLockToStore(state.longestLock, longestLock),
+      pace: { ...pace, largeAt },
+    })
+  }
+
+  return { isSupportable, refusedBounds, castVote }
 }

@@ -18,9 +18,8 @@ const NO_BEACON: Beacon = {
 export type Beacons = ReturnType<typeof createBeacons>
 
 export function createBeacons(context: Context) {
-  const { self, others, placeOf, lowOf, latest, settings, timing } = context
+  const { self, others, placeOf, lowOf, latest, settings, timingIn } = context
   const { tree, mostRequests } = settings
-  const { expires } = timing
 
   function beaconOf(state: LocalLeaderState, now: Micros, heard: boolean): Beacon {
     if (mostRequests !== null) return NO_BEACON
@@ -39,7 +38,7 @@ export function createBeacons(context: Context) {
   }
 
   function beaconFor(state: LocalLeaderState, to: NodeId, now: Micros): Beacon {
-    return beaconOf(state, now, isAlive(state.known.peers[placeOf(to)] ?? null, now, expires))
+    return beaconOf(state, now, isAlive(state.known.peers[placeOf(to)] ?? null, now, timingIn(state).expires))
   }
 
   function broadcast(
@@ -48,6 +47,7 @@ export function createBeacons(context: Context) {
     bodyWith: (beacon: Beacon) => LocalLeaderMessage,
     isMeant: (to: NodeId) => boolean = () => true,
   ): LocalLeaderEffect[] {
+    const { expires } = timingIn(state)
     let toHeard: LocalLeaderMessage | null = null
     let toUnheard: LocalLeaderMessage | null = null
     // Along a tree a leader hears most of its supporters through others.

@@ -7,7 +7,15 @@
  * Written out rather than as a schema for speed: most of the traffic is checked here.
  */
 import { compareIds, type NodeId } from '../../core/index.ts'
-import type { Beacon, Epoch, LocalLeaderMessage, Request } from './messages.ts'
+import { HIGHEST_LEVEL, LONGEST_LOCK } from './levels.ts'
+import {
+  type Ballot,
+  type Beacon,
+  type Epoch,
+  type LocalLeaderMessage,
+  NO_LOSS,
+  type Request,
+} from './messages.ts'
 import type { Configuration } from './voters.ts'
 
 /** Epochs, requests and incarnations. Small multiples of this number are still exact. */
@@ -94,6 +102,30 @@ function beaconFault({ low, priority, seen, lease }: Beacon): Fault {
   return numberFault('beacon.lease.token', lease.token, 1)
 }
 
+function ballotFault({ support, evidence, bounds }: Ballot): Fault {
+  if (bounds !== undefined) {
+    const wrong =
+      numberFault('votes.bounds.shortest', bounds.shortest, 1) ??
+      numberFault('votes.bounds.longest', bounds.longest, bounds.shortest)
+    if (wrong !== null) return wrong
+    if (support) return ['votes.bounds', 'must not accompany support']
+  }
+  if (evidence === undefined) return null
+  return (
+    numberFault('votes.evidence.late', evidence.late, 0, HIGHEST_LEVEL) ??
+    numberFault('votes.evidence.delay', evidence.delay, 0, HIGHEST_LEVEL) ??
+    numberFault('votes.evidence.loss', evidence.loss, 0, NO_LOSS)
+  )
+}
+
+function firstFault<T>(list: readonly T[], faultOf: (each: T) => Fault): Fault {
+  for (const each of list) {
+    const wrong = faultOf(each)
+    if (wrong !== null) return wrong
+  }
+  return null
+}
+
 /** What is wrong with a message whose fields have the right types. */
 export function messageFault(body: LocalLeaderMessage): Fault {
   const wrong = beaconFault(body.beacon)
@@ -111,6 +143,7 @@ export function messageFault(body: LocalLeaderMessage): Fault {
           'votes',
           body.votes.map(({ node }) => node),
         ) ??
+        firstFault(body.votes, ballotFault) ??
         epochFault('promised', body.promised) ??
         configFault('config', body.config)
       )
@@ -119,6 +152,7 @@ export function messageFault(body: LocalLeaderMessage): Fault {
       return (
         requestFault('request', body.request) ??
         numberFault('epoch', body.epoch, 0) ??
+        (body.lock === undefined ? null : numberFault('lock', body.lock, 1, LONGEST_LOCK)) ??
         configFault('config', body.config) ??
         (certificate === null
           ? null

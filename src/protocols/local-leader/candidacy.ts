@@ -13,20 +13,15 @@ import {
   stopTimer,
   withIds,
 } from '../../core/index.ts'
-import type { Receipt } from '../../links/index.ts'
 import type { Ballots } from './ballot.ts'
 import type { Beacons } from './beacon.ts'
-import {
-  type Context,
-  type LocalLeaderEffect,
-  type LocalLeaderStep,
-  TIMER,
-  UNWILLING,
-  unchanged,
-} from './context.ts'
+import { type Context, type LocalLeaderStep, TIMER, unchanged } from './context.ts'
+import { createReleaseHandling } from './handle-release.ts'
 import type { HeartbeatSuppression } from './heartbeat-suppression.ts'
-import { type Election, isSame, type Release, type Request } from './messages.ts'
+import { type Election, isSame, type Request } from './messages.ts'
 import { isReached, newsOf } from './news.ts'
+import type { Pacing } from './pacing.ts'
+import { pauseOf, successionDelay } from './pauses.ts'
 import { isRival } from './peers.ts'
 import { createProbes } from './probe.ts'
 import type { Reachability } from './reachability.ts'
@@ -53,6 +48,7 @@ export function createCandidacy(
   reachability: Reachability,
   { isSupportable, castVote }: Ballots,
   { delayHeartbeat, announceLeader }: HeartbeatSuppression,
+  pacing: Pacing,
 ) {
   const {
     self,
@@ -62,29 +58,22 @@ export function createCandidacy(
     canLead,
     isEligible,
     isLeading,
-    placeOf,
     settings,
-    timing,
+    timingIn,
+    leaseUnder,
+    listenUntil,
     recordsFailures,
   } = context
   const { beaconOf, broadcast, sendReleases, sendNotice } = beacons
-  const { recordBeacon, betterUntil, hasSuccessor, couldWin, isWithoutMajority, isSupportedByAll, patience } =
+  const { betterUntil, hasSuccessor, couldWin, isWithoutMajority, isSupportedByAll, patienceIn } =
     reachability
   const { mostRequests, tree, yieldWhenTold } = settings
-  const { isBoundByLease, isLeaseOver, attemptedAt, canSucceed, canRevokePromise } = settings.rules
-  const { fast: threshold, lease, roundTrip, tryTime, tries } = timing
-  const pause: readonly [Micros, Micros] = isMajority
-    ? [
-        Math.floor((3 * threshold + timing.lateness) * 0.75),
-        Math.ceil((3 * threshold + timing.lateness) * 1.25),
-      ]
-    : [timing.electionPeriod - timing.lateness, timing.electionPeriod - timing.lateness]
-  /** In local mode a successor waits until its voters have given up the old leader, too. */
-  const successionDelay = isMajority ? 0 : threshold
+  const { isBoundByLease, isLeaseOver, attemptedAt, canSucceed, lockOfLease } = settings.rules
 
   const { canDisturbLeader, isLed, probe } = createProbes(context, beacons)
-  const { nextCandidacy, electionFor, handleAsk } = createRequests(context, beacons, reachability)
-  const { giveUp, voidRequests, revokePromise, applyCertificate } = createReleases(context, beacons)
+  const { nextLock, nextCandidacy, electionFor, handleAsk } = createRequests(context, beacons, reachability)
+  const releases = createReleases(context, beacons)
+  const { giveUp, applyCertificate } = releases
 
   // ---- Candidacies ----
 
@@ -92,10 +81,12 @@ export function createCandidacy(
   function handleAlive(state: LocalLeaderState, now: Micros, defers: boolean): LocalLeaderStep {
     if (!isEligible(state)) {
       // The node may become a voter.
-      const again = canLead ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
+      const again = canLead ? [setTimer(TIMER.alive, listenUntil(state, now))] : NOTHING
       return { state: withEligibility(state, { candidate: false }), effects: again }
     }
     if (state.candidacy !== null) return unchanged(state)
+    const timing = timingIn(state)
+    const patience = patienceIn(state)
     const rivalUntil = betterUntil(state, now, (peer) => isRival(peer, now, patience))
     if (rivalUntil !== null) {
       if (isBoundByLease(isLeading(state, now))) {
@@ -104,7 +95,7 @@ export function createCandidacy(
       }
       return {
         state: withEligibility(state, { candidate: false, deferringSince: null }),
-        effects: [setTimer(TIMER.alive, rivalUntil + successionDelay)],
+        effects: [setTimer(TIMER.alive, rivalUntil + successionDelay(timing))],
       }
     }
     const nextTurn = nextTurnAt(state, now)
@@ -123,7 +114,7 @@ export function createCandidacy(
         const hasRank = state.eligibility.record.proofs === null
         return {
           state: withEligibility(state, { candidate: false, deferringSince: since }),
-          effects: [setTimer(TIMER.alive, hasRank ? until : [until, until + pause[1]])],
+          effects: [setTimer(TIMER.alive, hasRank ? until : [until, until + pauseOf(timing)[1]])],
         }
       }
     }
@@ -139,7 +130,7 @@ export function createCandidacy(
 
   /** After a step-down the node ranks low for a while, so that other nodes lead. `to`: see hand-over.ts. */
   function stepDown(state: LocalLeaderState, now: Micros, to?: NodeId): LocalLeaderStep {
-    const lowUntil = nextTurnAt(state, now) ?? now + timing.retirement
+    const lowUntil = nextTurnAt(state, now) ?? now + timingIn(state).retirement
     return giveUp(state, 'stepped down', lowUntil, now, true, to)
   }
 
@@ -155,11 +146,14 @@ export function createCandidacy(
   }
 
   /** Asks all nodes for their support. */
-  function startCandidacy(state: LocalLeaderState, now: Micros, isChosen = false): LocalLeaderStep {
-    if (mostRequests !== null && state.requests >= mostRequests) return unchanged(state)
-    const renew = isLeading(state, now)
+  function startCandidacy(before: LocalLeaderState, now: Micros, isChosen = false): LocalLeaderStep {
+    if (mostRequests !== null && before.requests >= mostRequests) return unchanged(before)
+    const renew = isLeading(before, now)
+    const state = pacing.beforeRequest(before, renew, now)
     const { term } = state
+    const timing = timingIn(state)
     if (!renew && !couldWin(state, now)) {
+      const pause = pauseOf(timing)
       const waiting = withEligibility(state, {
         candidate: !isWithoutMajority(state, now),
         deferringSince: null,
@@ -176,7 +170,7 @@ export function createCandidacy(
     const { record } = state.eligibility
     if (recordsFailures && !renew && !record.isProven && canDisturbLeader(state, now))
       return probe(state, now)
-    const { candidacy, isRaised } = nextCandidacy(state, now, isChosen)
+    const { candidacy, isRaised, pace } = nextCandidacy(state, now, isChosen)
     const { request, epoch, config } = candidacy
     // A node that failed lately does not announce its candidacy. A leader always does.
     const announces = renew || record.proofs === null
@@ -193,12 +187,13 @@ export function createCandidacy(
     const next = changed(writes ? withVote(candidate, { config }) : candidate, {
       requests: request.counter,
       candidacy,
+      pace,
       term: isRaised && term !== null ? { ...term, epoch, outbid: null } : term,
     })
     const election = electionFor(state, candidacy)
     const timers = [
       setTimer(TIMER.release, now + timing.collection),
-      ...(renew ? delayHeartbeat(now) : NOTHING),
+      ...(renew ? delayHeartbeat(next, now) : NOTHING),
       ...(tree === null ? NOTHING : [setTimer(TIMER.ask, now + tree.patience * (tree.levels + 1))]),
     ]
     if (!isMajority) {
@@ -280,7 +275,9 @@ export function createCandidacy(
     }
     // A late vote for the request by which the node leads already: it still binds the voter.
     if (isMajority && term !== null && isSame(term.request, request)) {
-      return unchanged(changed(state, { term: withSupporters(term, from, term.requestedAt + lease) }))
+      return unchanged(
+        changed(state, { term: withSupporters(term, from, term.requestedAt + leaseUnder(term.lock)) }),
+      )
     }
     return unchanged(state)
   }
@@ -288,7 +285,7 @@ export function createCandidacy(
   function isElected(state: LocalLeaderState, now: Micros): boolean {
     const attempt = present(state.candidacy, 'candidacy')
     const { supporters, config } = attempt
-    if (!supporters.includes(self) || !canSucceed(attempt, timing)) return false
+    if (!supporters.includes(self) || !canSucceed(attempt, timingIn(state))) return false
     if (isMajority && !holdsMajorities(config, supporters)) return false
     return (isMajority && settings.rule === 'quorum') || isSupportedByAll(state, supporters, now)
   }
@@ -299,17 +296,21 @@ export function createCandidacy(
     if (state.candidacy.isProbe) {
       const record = afterMiss(state.eligibility.record, 'unanswered')
       const next = changed(withEligibility(state, { record }), { candidacy: null })
-      return { state: next, effects: [setTimer(TIMER.alive, [now + pause[0], now + pause[1]])] }
+      const [least, most] = pauseOf(timingIn(state))
+      return { state: next, effects: [setTimer(TIMER.alive, [now + least, now + most])] }
     }
     return isElected(state, now) ? becomeLeader(state, now) : loseElection(state, now)
   }
 
   function becomeLeader(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const candidacy = present(state.candidacy, 'candidacy')
-    const until = candidacy.at + lease
-    const isLate = isLeaseOver(until, now) || (candidacy.renew && isLeaseOver(state.term?.until ?? null, now))
+    const lease = leaseUnder(lockOfLease(candidacy.lock, nextLock(state)))
+    const own = candidacy.at + lease
+    const isLate = isLeaseOver(own, now) || (candidacy.renew && isLeaseOver(state.term?.until ?? null, now))
     if (isLate) return loseElection(state, now)
     const before = candidacy.renew ? state.term : null
+    // A request with a shorter lock leaves the locks of the request before, and the lease that they protect.
+    const until = before === null || !isMajority ? own : Math.max(own, before.until)
     const token = before !== null ? before.token : isMajority ? candidacy.epoch : null
     const fresh: Term = {
       token,
@@ -318,39 +319,42 @@ export function createCandidacy(
       until,
       request: candidacy.request,
       requestedAt: candidacy.at,
+      lock: candidacy.lock,
       supporters: before === null || !isMajority ? [] : before.supporters.filter((each) => each.until > now),
       members: before === null ? [] : before.members,
       config: candidacy.config,
       outbid: before === null ? null : before.outbid,
     }
-    assertLease(until, candidacy.at, lease)
+    assertLease(own, candidacy.at, lease)
     if (before !== null) assertNoDecrease('the end of the lease', before.until, until)
     // A new term has a token of its own; a renewal keeps it.
     if (isMajority) {
       const least = before === null ? state.largestLedEpoch + 1 : before.epoch
       assertNoDecrease('the epoch', least, candidacy.epoch)
     }
-    const term = withSupporters(fresh, candidacy.supporters, until)
-    const isLasting = before !== null && now - before.since >= timing.retirement
+    const term = withSupporters(fresh, candidacy.supporters, own)
+    const isLasting = before !== null && now - before.since >= timingIn(state).retirement
     const elect = withEligibility(state, {
       candidate: true,
       record: recordAfterWin(state.eligibility.record, isLasting),
     })
     const settled = withVote(withKnown(elect, { following: null }), { certificate: null })
-    const next = changed(settled, {
+    const led = changed(settled, {
       candidacy: null,
       term,
       largestLedEpoch: Math.max(state.largestLedEpoch, candidacy.epoch),
       wanted: isReached(state, candidacy) ? null : state.wanted,
       isContested: state.isContested && candidacy.config.id[0] !== candidacy.epoch,
     })
+    const { state: next, effects: level } = pacing.afterRound(led, now - candidacy.at, before === null, now)
+    const { tries, tryTime } = timingIn(next)
     const timers = [
       stopTimer(TIMER.release),
       setTimer(TIMER.expire, until),
       setTimer(TIMER.alive, Math.max(now, until - tries * tryTime)),
       ...(before === null ? announceLeader(next, now) : NOTHING),
     ]
-    const news = newsOf(state, candidacy, before === null ? token : undefined)
+    const news = [...newsOf(state, candidacy, before === null ? token : undefined), ...level]
     if (isVoter(candidacy.config, self)) return { state: next, effects: [...timers, ...news] }
     const dismissed = withVote(next, { config: candidacy.config })
     if (yieldWhenTold) {
@@ -366,13 +370,12 @@ export function createCandidacy(
 
   function loseElection(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const candidacy = present(state.candidacy, 'candidacy')
-    const next = changed(recordsFailures && !isLeading(state, now) ? recordMiss(state) : state, {
-      candidacy: null,
-    })
+    const missed = recordsFailures && !isLeading(state, now) ? recordMiss(state) : state
+    const next = changed(missed, { candidacy: null })
     if (isBoundByLease(isLeading(state, now))) {
       return { state: next, effects: [stopTimer(TIMER.release), setTimer(TIMER.alive, now)] }
     }
-    const [least, most] = pause
+    const [least, most] = pauseOf(timingIn(state))
     const again: Micros | readonly [Micros, Micros] =
       least === most
         ? Math.max(now, candidacy.at + least)
@@ -391,49 +394,17 @@ export function createCandidacy(
   function recordMiss(state: LocalLeaderState): LocalLeaderState {
     const { eligibility } = state
     const record = afterMiss(eligibility.record, isAnswered(state) ? 'refused' : 'unanswered')
-    return withEligibility(state, { record, candidate: eligibility.candidate && record.proofs === null })
+    return withEligibility(pacing.afterFailure(state, isAnswered(state)), {
+      record,
+      candidate: eligibility.candidate && record.proofs === null,
+    })
   }
 
-  // ---- Releases ----
-
-  function handleRelease(
-    before: LocalLeaderState,
-    from: NodeId,
-    { beacon, request, yields, to }: Release,
-    receipt: Receipt,
-    now: Micros,
-  ): LocalLeaderStep {
-    const heard = recordBeacon(before, from, beacon, receipt, now)
-    const certificate = { owner: from, request }
-    const free = voidRequests(heard, certificate, !yields)
-    const state = canRevokePromise(yields) ? revokePromise(free, certificate) : free
-    if (from === self) return unchanged(state)
-    if (!yields) return { state, effects: retryAfterFailureOf(state, from, now) }
-    const heir = withVote(state, { certificate })
-    const mayLead = isEligible(heir) && !isLeading(heir, now)
-    // Another node was chosen: it needs a round trip.
-    if (to !== undefined && to !== self)
-      return mayLead && heir.candidacy === null
-        ? { state: heir, effects: [setTimer(TIMER.alive, now + roundTrip + 2 * timing.lateness)] }
-        : unchanged(heir)
-    const isNext = mayLead && (to === self || betterUntil(heir, now, () => true) === null)
-    // A request from before the hand-over is lost, because voters refused it: the next one carries the certificate.
-    const isLost = heir.candidacy === null || !heir.candidacy.succeeds
-    return isNext && isLost ? startCandidacy(heir, now, to === self) : unchanged(heir)
-  }
-
-  /** The node need not wait for a candidate that has given up its candidacy. */
-  function retryAfterFailureOf(
-    state: LocalLeaderState,
-    from: NodeId,
-    now: Micros,
-  ): readonly LocalLeaderEffect[] {
-    const peer = state.known.peers[placeOf(from)] ?? null
-    const hasGivenUp = recordsFailures && peer !== null && !peer.candidate && peer.low >= UNWILLING
-    const isWaiting =
-      isEligible(state) && state.candidacy === null && !isLed(state, now) && !isLeading(state, now)
-    return hasGivenUp && isWaiting ? [setTimer(TIMER.alive, now)] : NOTHING
-  }
+  const { handleRelease } = createReleaseHandling(context, reachability, {
+    ...releases,
+    isLed,
+    startCandidacy,
+  })
 
   return {
     handleAlive,

@@ -34,6 +34,8 @@ export type Given = {
 }
 
 export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
+  /** Messages that provably took at most this time count as fast: Δ, except at the highest level (scaled-timing.ts). */
+  readonly heard: Micros
   /** 2Δ on any clock: every fast answer has arrived by then. */
   readonly roundTrip: Micros
   /** How long a candidate waits for answers: a round trip; on a tree, two. */
@@ -79,8 +81,8 @@ export type Suppression = {
  * How long a node may report a peer as reachable after it can last have heard that peer, in true time. A fast message
  * may be in transit. Where a leader vouches for a node, the node's own last heartbeat may be two intervals old.
  */
-export function reachableWithinOf({ expires, suppression, fast, rho }: Timing): Micros {
-  return fast + Math.ceil((expires + 2 * (suppression?.longest ?? 0)) * (1 + 2 * rho))
+export function reachableWithinOf({ expires, suppression, heard, rho }: Timing): Micros {
+  return heard + Math.ceil((expires + 2 * (suppression?.longest ?? 0)) * (1 + 2 * rho))
 }
 
 /** A bound that the given constants break: `left` must be at least `right`. */
@@ -95,15 +97,16 @@ export type BrokenBound = {
 /** Heartbeats per `expires`: two in a row may get lost. */
 const HEARTBEATS_PER_EXPIRY = 3.2
 
-export function timingOf(given: Given): Timing {
+/** `lock`: the lock, if it is given instead of derived. */
+export function timingOf(given: Given, lock: Micros | null = null): Timing {
   const { mode, leastDelay, fast, lateness, rho, renewalInterval, tries } = given
   const roundTrip = Math.ceil(2 * fast * (1 + rho))
   const collection = given.isTree ? 2 * roundTrip : roundTrip
   const tryTime = collection + lateness
   const neededLease = renewalInterval + tries * tryTime
-  const neededLock = Math.ceil(neededLease / (1 - 2 * rho))
+  const neededLock = lock ?? Math.ceil(neededLease / (1 - 2 * rho))
   const electionPeriod = given.electionPeriod ?? periodFor(neededLock, given)
-  const lockTime = lockFor(electionPeriod, given)
+  const lockTime = lock ?? lockFor(electionPeriod, given)
   const expires =
     given.expires ??
     (mode === 'local'
@@ -113,7 +116,7 @@ export function timingOf(given: Given): Timing {
   // The error of a delay bound is 4ρ of the age of the timestamps: clocks drift in opposite directions, and the bound
   // allows for as much again. Stamps age between two messages after they are stored, so that time is subtracted.
   const usable = Math.floor((fast - leastFast(given)) / (4 * rho)) - lateness - 2 * given.delay
-  const lease = Math.floor(lockTime * (1 - 2 * rho))
+  const lease = leaseOf(lockTime, rho)
   const renewalPeriod = lease - tries * tryTime
   const suppression =
     mode === 'majority' && given.rule === 'quorum' && !given.isTree
@@ -130,6 +133,7 @@ export function timingOf(given: Given): Timing {
     renewalInterval,
     tries,
     isTree: given.isTree,
+    heard: fast,
     roundTrip,
     collection,
     tryTime,
@@ -146,6 +150,11 @@ export function timingOf(given: Given): Timing {
     retirement: 20 * lockTime,
     stampAge: Math.max(0, usable - (suppression?.longest ?? heartbeat)),
   }
+}
+
+/** The longest lease under a lock: the lock on the slowest clock, measured on the fastest. */
+export function leaseOf(lock: Micros, rho: number): Micros {
+  return Math.floor(lock * (1 - 2 * rho))
 }
 
 /** More rounds would save little, and make reachability older. */

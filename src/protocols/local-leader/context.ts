@@ -9,7 +9,8 @@ import {
   type Step,
 } from '../../core/index.ts'
 import { MOST_PRIORITY } from './bounds.ts'
-import type { LocalLeaderMessage, Request } from './messages.ts'
+import { leaseOf, type Timing } from './constants.ts'
+import type { Election, LocalLeaderMessage, Request } from './messages.ts'
 import type { Rank } from './rank.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import type { LocalLeaderStable } from './stable.ts'
@@ -48,10 +49,14 @@ export const CHOSEN_RANK: Rank = { low: 0, priority: MOST_PRIORITY, incumbent: t
 export type Context = ReturnType<typeof contextOf>
 
 export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettings) {
-  const { timing, rules, mostRequests, witnesses } = settings
+  const { timing, adaptive, rules, mostRequests, witnesses } = settings
   const isMajority = timing.mode === 'majority'
   const canLead = !witnesses.includes(self)
   const indexOf = new Map(nodes.map((id, index) => [id, index]))
+
+  /** The constants in force. */
+  const timingIn: (state: LocalLeaderState) => Timing =
+    adaptive === null ? () => timing : ({ pace }) => adaptive.timingWithin(present(pace, 'pace'))
 
   const isLeading = ({ term }: LocalLeaderState, now: Micros): boolean => term !== null && now < term.until
 
@@ -80,7 +85,16 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     self,
     nodes,
     settings,
-    timing,
+    timingIn,
+    /** How long a supporter of this request is bound. */
+    lockOf: ({ lock }: Pick<Election, 'lock'>): Micros => lock ?? timing.lockTime,
+    /** The longest lease under this lock. */
+    leaseUnder: (lock: Micros): Micros => leaseOf(lock, timing.rho),
+    /** A node that knows of no other node listens until then before it becomes a candidate. */
+    listenUntil(state: LocalLeaderState, now: Micros): Micros {
+      const { roundTrip, heartbeat } = timingIn(state)
+      return now + roundTrip + heartbeat
+    },
     isMajority,
     canLead,
     /** Whether nodes send heartbeats at all. */

@@ -17,6 +17,10 @@ export const MISREADINGS = [
   'revoked-promises',
   'no-suspend-check',
   'stubborn-candidates',
+  'shortened-lock',
+  'lease-of-newest-level',
+  'forgotten-longest-lock',
+  'silence-of-present-level',
 ] as const
 export type Misreading = (typeof MISREADINGS)[number]
 
@@ -44,6 +48,14 @@ const DEFECTS: { readonly [name in Misreading]: Partial<LocalLeaderRules> } = {
   'no-suspend-check': { distrustsSuspendedClock: () => false },
   /** A candidate keeps its rank however often it fails, and others believe it however long it stands. */
   'stubborn-candidates': { recordsFailures: () => false },
+  /** Adaptive timing: a request with a shorter lock shortens the lock that protects an earlier request. */
+  'shortened-lock': { lockEnd: (_before, next) => next },
+  /** Adaptive timing: the lease is measured by the level in force when the answers come. */
+  'lease-of-newest-level': { lockOfLease: (_own, present) => present },
+  /** Adaptive timing: a voter grants longer locks than it has stored. */
+  'forgotten-longest-lock': { longestLockToStore: (stored) => stored },
+  /** Adaptive timing: a restarted node is silent for a lock of its present level only. */
+  'silence-of-present-level': { lockToOutlast: (_stored, present) => present },
 }
 
 export function rulesWith(misreading: Misreading): LocalLeaderRules {

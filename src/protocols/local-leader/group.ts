@@ -1,20 +1,44 @@
 /** The protocol for given options, alone or as one of several groups in a process. */
-import { type Identity, type Micros, microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
-import type { Group } from '../../links/index.ts'
+import {
+  type Identity,
+  type Micros,
+  microsOf,
+  type NodeId,
+  type Plain,
+  type PlainObject,
+} from '../../core/index.ts'
+import type { Group, SessionTerms } from '../../links/index.ts'
 import { assertNoDefect } from '../defect-option.ts'
+import { adaptiveTimingOf } from './adaptive.ts'
 import { type Timing, timingOf } from './constants.ts'
 import { contextOf } from './context.ts'
 import { handOverProblem } from './hand-over.ts'
+import { ownState } from './insight.ts'
+import { lockAt } from './levels.ts'
 import { localLeader } from './local-leader.ts'
 import type { LocalLeaderMessage } from './messages.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { type LocalLeaderRules, RULES } from './rules.ts'
+import { timingForLock, timingWithin } from './scaled-timing.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import { adoptNodes, type LocalLeaderState } from './state.ts'
 import { levelsOf, type Tree } from './tree.ts'
 
+/** With adaptive timing: the constants of the highest level. */
 export function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {
-  return timingOf(givenBy(chosen, chosen.voters?.length ?? nodes - chosen.observers.length))
+  const voters = chosen.voters?.length ?? nodes - chosen.observers.length
+  const adaptive = adaptiveTimingOf(chosen, voters)
+  if (adaptive === null) return timingOf(givenBy(chosen, voters))
+  const { bounds } = adaptive
+  return adaptive.timingWithin({ bounds, level: bounds.most })
+}
+
+/** The constants in force in a state. */
+export function timingInState(chosen: LocalLeaderOptions, nodes: number, state: Plain): Timing {
+  const { pace } = ownState(state)
+  if (pace === null) return timingFor(chosen, nodes)
+  const given = givenBy(chosen, chosen.voters?.length ?? nodes - chosen.observers.length)
+  return timingWithin(pace.bounds, pace.level, timingForLock(given, lockAt(pace.level)))
 }
 
 function treeOver(voters: number, fanout: number, { roundTrip }: Timing): Tree {
@@ -23,7 +47,9 @@ function treeOver(voters: number, fanout: number, { roundTrip }: Timing): Tree {
 }
 
 /** The constants that all nodes of a group must agree on. */
-export function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): PlainObject {
+export function agreed({ mode, rule, timing: how }: LocalLeaderOptions, timing: Timing): PlainObject {
+  // Each node enforces its own bounds. Only the drift of clocks must be the same.
+  if (how === 'adaptive') return { mode, rule, timing: how, rho: timing.rho }
   const {
     delay,
     leastDelay,
@@ -61,6 +87,7 @@ function settingsFor(
   const timing = timingFor(chosen, identity.nodes.length)
   return {
     timing,
+    adaptive: adaptiveTimingOf(chosen, voters.length),
     rule: chosen.rule,
     sticky: chosen.sticky,
     priority: chosen.priorities[String(identity.self)] ?? 0,
@@ -77,8 +104,26 @@ function settingsFor(
 
 export function createLocalLeader(identity: Identity, chosen: LocalLeaderOptions, rules: LocalLeaderRules) {
   const settings = settingsFor(identity, chosen, rules)
-  const { timing, voters } = settings
-  return { protocol: localLeader(identity, settings), timing, voters }
+  const { timing, voters, adaptive } = settings
+  const protocol = localLeader(identity, settings)
+  return { protocol, timing, voters, levels: adaptive?.bounds ?? null, ...sessionTermsOf(settings) }
+}
+
+/**
+ * What a group needs from the sessions. With adaptive timing it judges messages by its level, so that the terms need
+ * only make sure that round trips form, and that timestamps are young enough for the lowest level.
+ */
+function sessionTermsOf({ timing, adaptive }: LocalLeaderSettings): {
+  readonly terms: SessionTerms
+  readonly lateness: Micros
+} {
+  const { leastDelay, rho } = timing
+  if (adaptive === null) {
+    const { fast, stampAge, lateness } = timing
+    return { terms: { leastDelay, fast, rho, stampAge }, lateness }
+  }
+  const { stampAge, lateness } = adaptive.timingAt(adaptive.bounds.least)
+  return { terms: { leastDelay, fast: adaptive.timingAt(adaptive.start).fast, rho, stampAge }, lateness }
 }
 
 /** Why a leader in this state cannot hand over to a node; null if it can. */
@@ -100,16 +145,15 @@ const KINDS: readonly LocalLeaderMessage['kind'][] = ['Heartbeat', 'Election', '
 /** One of several groups in a process. */
 export function localLeaderGroup(identity: Identity, chosen: LocalLeaderOptions): Group {
   assertNoDefect(chosen.misreading)
-  const { protocol, timing, voters } = createLocalLeader(identity, chosen, RULES)
-  const { leastDelay, fast, rho, stampAge, lateness, mode } = timing
+  const { protocol, timing, voters, terms, lateness } = createLocalLeader(identity, chosen, RULES)
   return {
     protocol,
     kinds: KINDS,
     nodes: identity.nodes,
     agreed: agreed(chosen, timing),
-    terms: { leastDelay, fast, rho, stampAge },
+    terms,
     slack: Math.floor(lateness * SLACK),
     adopt: (state, former) =>
-      adoptNodes(state as LocalLeaderState, former, identity.nodes, mode === 'local' ? voters : null),
+      adoptNodes(state as LocalLeaderState, former, identity.nodes, timing.mode === 'local' ? voters : null),
   }
 }

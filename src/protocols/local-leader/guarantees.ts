@@ -8,6 +8,7 @@
 import { type Micros, msOf, type NodeId } from '../../core/index.ts'
 import { ampleFast, kappaOf, type Timing, timingOf } from './constants.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
+import { timingForLock } from './scaled-timing.ts'
 
 /** The expected value, and the bound. */
 export type Expected = { readonly typical: Micros; readonly worst: Micros }
@@ -53,13 +54,16 @@ export type Guarantees = {
 /** The range of message delays, if it is known better than by δmin and δ. */
 export type Delays = { readonly least: Micros; readonly most: Micros }
 
+/** `lock`: of a level, with adaptive timing. Without it, the constants are those of the options. */
 export function guaranteesOf(
   chosen: LocalLeaderOptions,
   nodes: readonly NodeId[],
   delays?: Delays,
+  lock?: Micros,
 ): Guarantees {
   const voters = votersIn(chosen, nodes)
-  const timing = timingOf(givenBy(chosen, voters.length))
+  const given = givenBy(chosen, voters.length)
+  const timing = lock === undefined ? timingOf(given) : timingForLock(given, lock)
   const eligible = voters.filter((id) => !chosen.witnesses.includes(id)).length
   const isMajority = timing.mode === 'majority'
   const quorum = Math.floor(voters.length / 2) + 1

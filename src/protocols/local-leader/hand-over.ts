@@ -14,11 +14,12 @@ import { isVoter } from './voters.ts'
  * the others elect a leader as after any other hand-over.
  */
 export function handOverProblem(
-  { self, nodes, isMajority, placeOf, settings, timing }: Context,
-  { vote, known }: LocalLeaderState,
+  { self, nodes, isMajority, placeOf, settings, timingIn }: Context,
+  state: LocalLeaderState,
   to: NodeId,
   now: Micros,
 ): string | null {
+  const { vote, known } = state
   if (!isMajority) return 'in local mode the next leader cannot be chosen'
   if (to === self) return `${to} is this node`
   if (!nodes.includes(to)) return `${to} is not one of the nodes`
@@ -27,6 +28,6 @@ export function handOverProblem(
   // In searches nodes send no heartbeats, so nothing is known of other nodes.
   if (settings.mostRequests !== null) return null
   const peer = known.peers[placeOf(to)] ?? null
-  if (!isAlive(peer, now, timing.expires)) return `${to} is unreachable`
+  if (!isAlive(peer, now, timingIn(state).expires)) return `${to} is unreachable`
   return peer.low >= UNWILLING ? `${to} does not want to lead, or has failed to` : null
 }

@@ -17,6 +17,7 @@
  */
 import { type Micros, NOTHING, type NodeId, send, setTimer } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
+import type { Suppression } from './constants.ts'
 import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER } from './context.ts'
 import type { Beacon, LocalLeaderMessage } from './messages.ts'
 import { isAlive, withHeardAt } from './peers.ts'
@@ -25,13 +26,14 @@ import { changed, type LocalLeaderState, type Peer, withKnown } from './state.ts
 export type HeartbeatSuppression = ReturnType<typeof createHeartbeatSuppression>
 
 export function createHeartbeatSuppression(context: Context, { broadcast, beaconFor }: Beacons) {
-  const { self, others, lowOf, usesHeartbeats, isLeading, isParticipating, timing } = context
-  const { heartbeat, renewalPeriod, roundTrip, expires } = timing
-  const suppression = usesHeartbeats ? timing.suppression : null
+  const { self, others, lowOf, usesHeartbeats, isLeading, isParticipating, timingIn } = context
+  const suppressionIn = (state: LocalLeaderState): Suppression | null =>
+    usesHeartbeats ? timingIn(state).suppression : null
 
   /** Sends a heartbeat to the nodes that need one. */
   function sendHeartbeat(state: LocalLeaderState, now: Micros): LocalLeaderStep {
-    if (suppression === null || !isVouchedFor(state, now)) return sendHeartbeats(state, now, () => true)
+    if (suppressionIn(state) === null || !isVouchedFor(state, now))
+      return sendHeartbeats(state, now, () => true)
     // The leader hears this node's answers.
     const leader = state.known.following?.leader
     if (mustAnnounce(state, now)) return sendHeartbeats(state, now, (to) => to !== leader)
@@ -41,10 +43,11 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
   }
 
   /** The nodes that this node hears, and for which the leader does not vouch. */
-  function unnamedPeers({ known }: LocalLeaderState, now: Micros): readonly NodeId[] {
-    const { following, peers } = known
+  function unnamedPeers(state: LocalLeaderState, now: Micros): readonly NodeId[] {
+    const { following, peers } = state.known
     if (following === null || following.view === null) return NOTHING
     const { leader, view } = following
+    const { expires } = timingIn(state)
     const unnamed: NodeId[] = []
     for (const { id, index } of others) {
       if (id === leader || view.members.includes(id)) continue
@@ -65,8 +68,9 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
   /** When the next heartbeat is due, if nothing happens. */
   function nextHeartbeatAt(state: LocalLeaderState, now: Micros): Micros {
     const { announced: last, lowUntil } = state.eligibility
+    const suppression = suppressionIn(state)
     const isSuppressed = isParticipating(state) && isVouchedFor(state, now)
-    if (suppression === null || last === null || !isSuppressed) return now + heartbeat
+    if (suppression === null || last === null || !isSuppressed) return now + timingIn(state).heartbeat
     let next = last.at + suppression.longest
     for (const change of [lowUntil, state.known.holdUntil]) {
       if (change !== null && change > now && change < next) next = change
@@ -74,7 +78,9 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     return next
   }
 
-  function isVouchedFor({ known, eligibility, candidacy, term }: LocalLeaderState, now: Micros): boolean {
+  function isVouchedFor(state: LocalLeaderState, now: Micros): boolean {
+    const { known, eligibility, candidacy, term } = state
+    const suppression = suppressionIn(state)
     if (suppression === null || eligibility.candidate || candidacy !== null || term !== null) return false
     const { following } = known
     if (following === null || following.view === null || now - following.roundAt >= suppression.patience)
@@ -85,12 +91,15 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
   /** Whether the last announcement of the rank is long ago, or the rank has changed. */
   function mustAnnounce(state: LocalLeaderState, now: Micros): boolean {
     const { announced: last, priority } = state.eligibility
+    const suppression = suppressionIn(state)
     if (suppression === null || last === null || last.priority !== priority) return true
-    return last.low !== lowOf(state, now) || now - last.at >= suppression.longest - renewalPeriod
+    return (
+      last.low !== lowOf(state, now) || now - last.at >= suppression.longest - timingIn(state).renewalPeriod
+    )
   }
 
   function recordAnnouncement(state: LocalLeaderState, now: Micros): LocalLeaderState {
-    if (suppression === null) return state
+    if (suppressionIn(state) === null) return state
     const { willing, priority, lowUntil, candidate, record, deferringSince, lastRequestAt } =
       state.eligibility
     const last = { low: lowOf(state, now), priority, at: now }
@@ -114,6 +123,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     members: readonly NodeId[],
     roundAt: Micros,
   ): LocalLeaderState {
+    const suppression = suppressionIn(state)
     if (suppression === null) return state
     let peers: (Peer | null)[] | null = null
     for (const { id, index } of others) {
@@ -133,6 +143,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
   function heartbeatWithReply(before: LocalLeaderState, step: LocalLeaderStep, now: Micros): LocalLeaderStep {
     const { following } = step.state.known
     const isNew = following !== null && following.view !== null && following !== before.known.following
+    const suppression = suppressionIn(step.state)
     if (suppression === null || !isNew || following.roundAt !== now) return step
     const overdue = setTimer(TIMER.overdue, now + suppression.patience)
     if (!isParticipating(step.state) || !isVouchedFor(step.state, now)) {
@@ -147,24 +158,27 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
   /** A renewal is overdue: a voter sends heartbeats to all nodes; another node sends one to its leader only. */
   function handleOverdueRenewal(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const { following } = state.known
-    if (suppression === null || state.silentUntil !== null) return { state, effects: NOTHING }
+    if (suppressionIn(state) === null || state.silentUntil !== null) return { state, effects: NOTHING }
     if (!isParticipating(state)) {
       return { state, effects: following === null ? NOTHING : [heartbeatTo(state, following.leader, now)] }
     }
     const { state: next, effects } = sendHeartbeat(state, now)
-    return { state: next, effects: [...effects, setTimer(TIMER.heartbeat, now + roundTrip)] }
+    return { state: next, effects: [...effects, setTimer(TIMER.heartbeat, now + timingIn(next).roundTrip)] }
   }
 
   // ---- Heartbeats of a leader ----
 
   /** The leader has just sent a request to all nodes, or is about to. */
-  function delayHeartbeat(now: Micros): readonly LocalLeaderEffect[] {
+  function delayHeartbeat(state: LocalLeaderState, now: Micros): readonly LocalLeaderEffect[] {
+    const suppression = suppressionIn(state)
     return suppression === null ? NOTHING : [setTimer(TIMER.heartbeat, now + suppression.patience)]
   }
 
   /** All nodes learn of a new leader before its next round. */
   function announceLeader(state: LocalLeaderState, now: Micros): readonly LocalLeaderEffect[] {
-    return suppression === null ? NOTHING : [...broadcast(state, now, heartbeatWith), ...delayHeartbeat(now)]
+    return suppressionIn(state) === null
+      ? NOTHING
+      : [...broadcast(state, now, heartbeatWith), ...delayHeartbeat(state, now)]
   }
 
   /** A follower that sends a heartbeat has missed a renewal. Another leader gets no answer, because it would answer too. */
@@ -174,7 +188,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     beacon: Beacon,
     now: Micros,
   ): readonly LocalLeaderEffect[] {
-    if (suppression === null || from === self || beacon.lease !== null || !isLeading(state, now))
+    if (suppressionIn(state) === null || from === self || beacon.lease !== null || !isLeading(state, now))
       return NOTHING
     return [heartbeatTo(state, from, now)]
   }
@@ -184,8 +198,8 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
   }
 
   /** The rank has changed: all nodes learn it at once. */
-  function announceRank(now: Micros): readonly LocalLeaderEffect[] {
-    return suppression === null ? NOTHING : [setTimer(TIMER.heartbeat, now)]
+  function announceRank(state: LocalLeaderState, now: Micros): readonly LocalLeaderEffect[] {
+    return suppressionIn(state) === null ? NOTHING : [setTimer(TIMER.heartbeat, now)]
   }
 
   return {

@@ -1,12 +1,25 @@
 /** What real nodes need to run the protocol. */
-import type { PlainObject } from '../../core/index.ts'
-import type { Asked, Chosen, PeerHosting } from '../hosting.ts'
+import { microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
+import {
+  type Asked,
+  type Chosen,
+  LEASE_FIELDS,
+  type PeerHosting,
+  type Problem,
+  type ProfileName,
+} from '../hosting.ts'
+import { adaptiveTimingOf } from './adaptive.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
 import { timingOf } from './constants.ts'
-import { localLeaderGroup, localLeaderHandOver, timingFor } from './group.ts'
+import { lowestLevel } from './evidence.ts'
+import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
 import { insightOf } from './insight.ts'
+import { leaseInsightOf } from './lease-insight.ts'
+import { constantsIn, defaultTiming, leaseBoundsOf } from './lease-options.ts'
+import { lockAt } from './levels.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { localLeaderPlanning } from './planning.ts'
+import { PROFILES } from './profiles.ts'
 import { recoverLocalLeader } from './recover.ts'
 import { forgetfulStable } from './stable.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -22,21 +35,31 @@ const OWN_FIELDS: { readonly [option: string]: string } = {
   requests: 'is for searches only; remove it',
   link: 'is for the workbench only; remove it, because real nodes use fail-aware datagrams',
   hostedGroup: 'is written by recordings only; remove it',
+  levels: 'is for tests only; remove it',
+  ...Object.fromEntries(LEASE_FIELDS.map((field) => [field, `use the field \`${field}\` instead`])),
 }
 
-function optionsFor(asked: Asked): Chosen {
+function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   const given = asked.options ?? {}
   const problems = Object.entries(OWN_FIELDS)
     .filter(([option]) => given[option] !== undefined)
     .map(([option, message]) => ({ field: `options.${option}`, message }))
   if (problems.length > 0) return { problems }
   const { id, mode = 'majority', profile = 'lan', sticky = true, priority = 0 } = asked
+  const timing = asked.timing ?? defaultTiming({ ...given, mode }, nodes.length)
+  const mixed = asked.timing === undefined && timing === 'fixed' ? mixedTiming(asked, given) : []
+  if (mixed.length > 0) return { problems: mixed }
   return {
     options: {
       ...given,
       mode,
       profile,
       sticky,
+      timing,
+      ...(timing === 'adaptive' ? forgetfulBound(asked, profile) : {}),
+      ...Object.fromEntries(
+        LEASE_FIELDS.flatMap((field) => (asked[field] === undefined ? [] : [[field, asked[field]]])),
+      ),
       // Work ends before the leader releases its lease.
       yieldWhenTold: true,
       priorities: { [id]: priority },
@@ -46,9 +69,38 @@ function optionsFor(asked: Asked): Chosen {
   }
 }
 
+/**
+ * Without a data directory, a node is silent after each start for as long as any lock that it may have granted before. So
+ * such a node grants no long locks, unless the configuration says so.
+ */
+function forgetfulBound({ data, leaseMinMs }: Asked, profile: ProfileName): { readonly leaseMaxMs?: number } {
+  const most = PROFILES[profile]
+  const leaseMaxMs = Math.max(FORGETFUL_MS, 4 * (leaseMinMs ?? most.leaseMinMs))
+  return data !== undefined || leaseMaxMs >= most.leaseMaxMs ? {} : { leaseMaxMs }
+}
+
+const FORGETFUL_MS = 1000
+
+/** A bound of leases is adaptive timing, a constant is fixed timing: a configuration with both must say which it means. */
+function mixedTiming(asked: Asked, given: { readonly [option: string]: unknown }): readonly Problem[] {
+  const [constant] = constantsIn(given)
+  if (constant === undefined) return []
+  return (['leaseMinMs', 'leaseMaxMs'] as const)
+    .filter((bound) => asked[bound] !== undefined)
+    .map((bound) => ({
+      field: bound,
+      message: `options.${constant} sets a constant, but ${bound} is for leases that adapt; remove one of them, or set timing`,
+    }))
+}
+
 function withName(list: unknown, id: string): unknown {
   if (list === undefined) return [id]
   return Array.isArray(list) && !list.includes(id) ? [...(list as unknown[]), id] : list
+}
+
+/** A node without storage may have granted any lock within its bounds. */
+function longestLockOf(chosen: LocalLeaderOptions): number {
+  return chosen.timing === 'fixed' ? 1 : microsOf(leaseBoundsOf(chosen).leaseMaxMs)
 }
 
 const own = (options: PlainObject): LocalLeaderOptions => options as unknown as LocalLeaderOptions
@@ -59,10 +111,16 @@ export const localLeaderHosting: PeerHosting = {
   summary: 'leases',
   optionsFor,
   problemsWith: () => [],
+  hasAdaptiveTiming: true,
   slackOptions: (profile) => (profile === 'lan' ? { sigmaMs: 60 } : {}),
   leaseLength(options, nodes) {
     const chosen = own(options)
-    const { lease, tries, tryTime, collection } = timingOf(givenBy(chosen, votersIn(chosen, nodes).length))
+    const voters = votersIn(chosen, nodes).length
+    const adaptive = adaptiveTimingOf(chosen, voters)
+    // With adaptive timing: the shortest lease.
+    const timing =
+      adaptive === null ? timingOf(givenBy(chosen, voters)) : adaptive.timingAt(adaptive.bounds.least)
+    const { lease, tries, tryTime, collection } = timing
     return { lease, margin: tries * tryTime - collection }
   },
   assumptions: localLeaderAssumptions,
@@ -76,12 +134,18 @@ export const localLeaderHosting: PeerHosting = {
   listsRoles: true,
   group: (identity, options) => localLeaderGroup(identity, own(options)),
   insight: ({ nodes }, options, state, now) =>
-    insightOf(state, nodes, timingFor(own(options), nodes.length), now),
+    insightOf(state, nodes, timingInState(own(options), nodes.length, state), now),
+  leaseInsight: ({ nodes }, options, state) => leaseInsightOf(own(options), nodes, state),
+  leaseForLateness(options, nodes, lateness) {
+    const adaptive = adaptiveTimingOf(own(options), votersIn(own(options), nodes).length)
+    if (adaptive === null) return null
+    return lockAt(lowestLevel((level) => adaptive.timingAt(level).tryTime >= lateness))
+  },
   handOverProblem: (identity, options, state, to, now) =>
     localLeaderHandOver(identity, own(options), state as LocalLeaderState, to, now),
   modeOf: (options) => own(options).mode,
   forgetfulStable: ({ self, nodes }, options, moment) =>
-    forgetfulStable(self, votersIn(own(options), nodes), moment),
+    forgetfulStable(self, votersIn(own(options), nodes), moment, longestLockOf(own(options))),
   recovery: {
     isOwn: (stable) => stable !== null && typeof stable === 'object' && 'incarnation' in stable,
     recover: (stable, { self, moment, above, voters }) =>

@@ -13,10 +13,11 @@ import { carriedMessages, FAIL_AWARE_KINDS, failAware, failAwareKind } from '../
 import { hostShowing } from '../host.ts'
 import { leadsWithinOf, reachableWithinOf } from './constants.ts'
 import { rulesWith } from './defects.ts'
-import { agreed, createLocalLeader, timingFor } from './group.ts'
+import { agreed, createLocalLeader, timingFor, timingInState } from './group.ts'
 import { reachableIn } from './insight.ts'
+import { leaseMs } from './lease-options.ts'
 import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
-import { forSearch } from './search.ts'
+import { forSearch, withLevels } from './search.ts'
 import type { LocalLeaderState } from './state.ts'
 import { summaryOf } from './summary.ts'
 
@@ -28,6 +29,7 @@ function commands(nodes: readonly NodeId[]) {
     z.strictObject({ do: z.literal('setPriority'), priority: z.int().min(-1_000_000).max(1_000_000) }),
     z.strictObject({ do: z.literal('addVoter'), voter: node }),
     z.strictObject({ do: z.literal('removeVoter'), voter: node }),
+    z.strictObject({ do: z.literal('setLeaseBounds'), leaseMinMs: leaseMs(), leaseMaxMs: leaseMs() }),
   ])
 }
 
@@ -50,8 +52,15 @@ const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
 const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint', 'reachability']
 const LOCAL = ['BI', 'stable-inside-logical']
 const MAJORITY = ['one-leader', 'tokens', 'voter-changes']
+/** What holds for any lock of any request. */
+const SAFE = ['SO', 'LS', 'told-in-pairs', 'views-disjoint', ...MAJORITY]
 /** Where a majority is enough. */
 const QUORUM = ['majority-leads', 'voters-support']
+
+/** Leases that adapt do not wait for a slow minority, which may not support the leader. */
+function quorumPromises(timing: LocalLeaderOptions['timing']): readonly string[] {
+  return timing === 'fixed' ? QUORUM : QUORUM.filter((name) => name !== 'voters-support')
+}
 
 export const localLeaderDefinition = define({
   name: 'local-leader',
@@ -67,18 +76,19 @@ export const localLeaderDefinition = define({
   commands,
   promises: [...EVERYWHERE, ...LOCAL, ...MAJORITY, ...QUORUM],
   goals: [...COMMON_GOALS, 'split', 'merged', 'reconfigured'],
-  keeps({ mode, rule, link }) {
+  keeps({ mode, rule, link, levels, timing }) {
+    if (timing === 'adaptive' && levels === 'drawn') return { promises: [...SAFE], goals: [...COMMON_GOALS] }
     if (link === 'none') return { promises: ['one-leader', 'tokens', 'LS'], goals: ['elected'] }
     const local = { promises: [...EVERYWHERE, ...LOCAL], goals: [...COMMON_GOALS, 'split', 'merged'] }
     const majority = {
-      promises: [...EVERYWHERE, ...MAJORITY, ...(rule === 'equality' ? LOCAL : QUORUM)],
+      promises: [...EVERYWHERE, ...MAJORITY, ...(rule === 'equality' ? LOCAL : quorumPromises(timing))],
       goals: [...COMMON_GOALS, 'reconfigured'],
     }
     return mode === 'local' ? local : majority
   },
   timeliness(chosen) {
-    const { delay, fast, lateness } = timingFor(chosen, 0)
-    return { delay, fast, lateness }
+    const { delay, heard, lateness } = timingFor(chosen, 0)
+    return { delay, fast: heard, lateness }
   },
   constants(chosen, nodes) {
     const kappa = kappaFor(chosen, nodes)
@@ -91,22 +101,21 @@ export const localLeaderDefinition = define({
   neverLead: ({ witnesses }) => witnesses,
   reachable(state: LocalLeaderState, { nodes }, chosen, now) {
     return chosen.link === 'fail-aware'
-      ? reachableIn(state, nodes, timingFor(chosen, nodes.length), now)
+      ? reachableIn(state, nodes, timingInState(chosen, nodes.length, state), now)
       : null
   },
   onlyRecorded: ({ link }) => (link === 'hosted' ? 'link' : null),
   create(identity, chosen) {
     const rules = rulesWith(chosen.misreading)
-    const { protocol, timing } = createLocalLeader(identity, chosen, rules)
-    if (chosen.requests !== null) return forSearch(protocol, identity.self, chosen.requests)
+    const { protocol, timing, terms, levels } = createLocalLeader(identity, chosen, rules)
+    if (chosen.requests !== null) {
+      const searched = forSearch(protocol, identity.self, chosen.requests)
+      return levels === null ? searched : withLevels(searched, levels)
+    }
     if (chosen.link === 'none') return protocol
     if (chosen.link === 'hosted') return hostShowing(identity.self, chosen.hostedGroup)
-    const { leastDelay, fast, rho, stampAge } = timing
     const echo = rules.measuresRoundTrips()
-    return stack(
-      failAware(identity, { leastDelay, fast, rho, stampAge, agreed: agreed(chosen, timing), echo }),
-      protocol,
-    )
+    return stack(failAware(identity, { ...terms, agreed: agreed(chosen, timing), echo }), protocol)
   },
   stimuli(state: LocalLeaderState, _identity, { requests }) {
     // In searches a leader may receive stepDown at any moment.
@@ -132,6 +141,8 @@ export const localLeaderDefinition = define({
     tick: 50_220,
   },
   driftPpm: ({ rhoPpm }) => rhoPpm,
+  // Leases that adapt must bear load.
+  bears: ({ timing }) => (timing === 'adaptive' ? [...NETWORK_FAULT_KINDS, 'load'] : NETWORK_FAULT_KINDS),
   // Where a majority is enough, faults at the other nodes do no harm.
   endures: ({ mode, rule }) =>
     mode === 'majority' && rule === 'quorum' ? ['cutOneWay', 'linkLoss', 'drop', 'unwritable'] : [],

@@ -49,7 +49,8 @@ function evidenceIn(
   })
 }
 
-function ownState(state: Plain): LocalLeaderState {
+/** The state of the protocol, with or without the layer below. */
+export function ownState(state: Plain): LocalLeaderState {
   const either = state as LocalLeaderState | { readonly upper: LocalLeaderState }
   return 'upper' in either ? either.upper : either
 }

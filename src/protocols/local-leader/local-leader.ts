@@ -41,8 +41,10 @@ import { contextOf, type LocalLeaderStep, TIMER, unchanged } from './context.ts'
 import { handOverProblem } from './hand-over.ts'
 import { createHeartbeatSuppression } from './heartbeat-suppression.ts'
 import { initialState } from './initial-state.ts'
+import { createLeaseBounds } from './lease-bounds.ts'
 import { type Beacon, type LocalLeaderCommand, type LocalLeaderMessage } from './messages.ts'
 import { reportMismatch } from './mismatches.ts'
+import { createPacing } from './pacing.ts'
 import { laterEpoch } from './peers.ts'
 import { createPlausibilityChecks } from './plausible.ts'
 import { createReachability, HEARTBEAT_SENDERS } from './reachability.ts'
@@ -64,15 +66,18 @@ export function localLeader(
   const context = contextOf(identity, settings)
   const { self, nodes, isMajority, usesHeartbeats, isLeading, isParticipating, recordsFailures, stableOf } =
     context
-  const { timing, rules, witnesses, tree, yieldWhenTold } = settings
+  const { rules, witnesses, tree, yieldWhenTold } = settings
   const { isLeaseOver } = rules
-  const { roundTrip } = timing
+  const { timingIn, listenUntil } = context
   const beacons = createBeacons(context)
   const suppression = createHeartbeatSuppression(context, beacons)
   const reachability = createReachability(context, suppression)
   const ballots = createBallots(context, reachability)
-  const candidacies = createCandidacy(context, beacons, reachability, ballots, suppression)
-  const voting = createVoting(context, beacons, reachability, ballots, candidacies)
+  const pacing = createPacing(context)
+  const { receiptIn, takeOverLevel, measureTimer, measureMessage, noteTimers, raiseToHear } = pacing
+  const candidacies = createCandidacy(context, beacons, reachability, ballots, suppression, pacing)
+  const voting = createVoting(context, beacons, reachability, ballots, candidacies, pacing)
+  const { reportBounds, boundsProblem, setBounds } = createLeaseBounds(context)
   const { sendReleases } = beacons
   const { recordBeacon, forgetExpiredPeers, isHeartbeatSender } = reachability
   const { giveUp, stepDown } = candidacies
@@ -85,8 +90,8 @@ export function localLeader(
 
   function handleHeartbeatTimer(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const awake = state.silentUntil !== null && now >= state.silentUntil ? endSilence(state) : state
-    const next = forgetExpiredPeers(awake, now)
-    const first = awake === state ? NOTHING : [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)]
+    const next = forgetExpiredPeers(raiseToHear(awake, now), now)
+    const first = awake === state ? NOTHING : [setTimer(TIMER.alive, listenUntil(next, now))]
     if (!usesHeartbeats && next.silentUntil === null) return { state: next, effects: first }
     const sent = sendHeartbeat(next, now)
     const again = setTimer(TIMER.heartbeat, next.silentUntil ?? suppression.nextHeartbeatAt(sent.state, now))
@@ -100,8 +105,8 @@ export function localLeader(
   }
 
   /** In a large group the other nodes first listen whether they need to send heartbeats. */
-  function firstHeartbeatAt(now: Micros): Micros {
-    return tree === null || isAmongFirst ? now : now + 2 * timing.heartbeat
+  function firstHeartbeatAt(state: LocalLeaderState, now: Micros): Micros {
+    return tree === null || isAmongFirst ? now : now + 2 * timingIn(state).heartbeat
   }
 
   function endSilence(state: LocalLeaderState): LocalLeaderState {
@@ -134,8 +139,7 @@ export function localLeader(
         ? NOTHING
         : [stopTimer(TIMER.release), ...sendReleases(idle, state.candidacy.request, false, now)]
     // The node listens before it becomes a candidate: at this moment it knows of no other node.
-    const listens =
-      state.silentUntil === null ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
+    const listens = state.silentUntil === null ? [setTimer(TIMER.alive, listenUntil(idle, now))] : NOTHING
     return sendHeartbeatNow({ state: idle, effects: [...freed, ...listens] }, now)
   }
 
@@ -156,7 +160,7 @@ export function localLeader(
       case 'setPriority':
         return {
           state: withEligibility(state, { priority: command.priority, record: CLEAN_RECORD }),
-          effects: suppression.announceRank(now),
+          effects: suppression.announceRank(state, now),
         }
       case 'addVoter':
         return changeVoters(state, command.do, now, (voters) => withId(voters, command.voter))
@@ -164,6 +168,8 @@ export function localLeader(
         return changeVoters(state, command.do, now, (voters) =>
           voters.filter((voter) => voter !== command.voter),
         )
+      case 'setLeaseBounds':
+        return handleBounds(state, command.leaseMinMs, command.leaseMaxMs)
       default:
         return unreachable(command)
     }
@@ -180,12 +186,12 @@ export function localLeader(
     if (next === state && (willing || !isLeading(state, now))) return unchanged(state)
     if (!isLeading(state, now)) {
       const { candidacy } = next
-      if (willing || candidacy === null) return { state: next, effects: suppression.announceRank(now) }
+      if (willing || candidacy === null) return { state: next, effects: suppression.announceRank(next, now) }
       // The node has asked for support, and further votes would elect it.
       const idle = withEligibility(changed(next, { candidacy: null }), { candidate: false })
       const freed = [stopTimer(TIMER.release), ...sendReleases(idle, candidacy.request, false, now)]
-      const again = setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)
-      return { state: idle, effects: [...freed, again, ...suppression.announceRank(now)] }
+      const again = setTimer(TIMER.alive, listenUntil(idle, now))
+      return { state: idle, effects: [...freed, again, ...suppression.announceRank(idle, now)] }
     }
     // The time of the next renewal may have passed.
     if (willing) return { state: next, effects: [setTimer(TIMER.alive, now)] }
@@ -198,6 +204,12 @@ export function localLeader(
     return isLeading(state, now)
       ? stepDown(state, now, to)
       : refuse(state, 'stepDown', 'this node does not lead')
+  }
+
+  function handleBounds(state: LocalLeaderState, leaseMinMs: number, leaseMaxMs: number): LocalLeaderStep {
+    const problem = boundsProblem(state, leaseMinMs, leaseMaxMs)
+    if (problem !== null) return refuse(state, 'setLeaseBounds', problem)
+    return unchanged(setBounds(state, leaseMinMs, leaseMaxMs))
   }
 
   function refuse(state: LocalLeaderState, command: string, why: string): LocalLeaderStep {
@@ -257,12 +269,13 @@ export function localLeader(
   }
 
   function handleVetted(
-    state: LocalLeaderState,
+    before: LocalLeaderState,
     from: NodeId,
     body: LocalLeaderMessage,
     receipt: Receipt,
     now: Micros,
   ): LocalLeaderStep {
+    const state = measureMessage(before, from, body, receipt, now)
     switch (body.kind) {
       case 'Heartbeat':
         return handleHeartbeat(state, from, body.beacon, receipt, now)
@@ -272,7 +285,7 @@ export function localLeader(
           now,
         )
       case 'Reply':
-        return voting.handleReply(state, from, body, receipt, now)
+        return reportBounds(voting.handleReply(state, from, body, receipt, now), from, body)
       case 'Release':
         return candidacies.handleRelease(state, from, body, receipt, now)
       default:
@@ -282,7 +295,7 @@ export function localLeader(
 
   /** Where heartbeats are suppressed, each round forgets the nodes that have expired. */
   function forgetExpired({ state, effects }: LocalLeaderStep, now: Micros): LocalLeaderStep {
-    return { state: timing.suppression === null ? state : forgetExpiredPeers(state, now), effects }
+    return { state: timingIn(state).suppression === null ? state : forgetExpiredPeers(state, now), effects }
   }
 
   function handleHeartbeat(
@@ -296,7 +309,8 @@ export function localLeader(
     return { state: next, effects: suppression.reassure(next, from, beacon, now) }
   }
 
-  function handleTimer(state: LocalLeaderState, name: string, now: Micros): LocalLeaderStep {
+  function handleTimer(before: LocalLeaderState, name: string, now: Micros): LocalLeaderStep {
+    const state = measureTimer(before, name, now)
     switch (name) {
       case TIMER.alive:
         return forgetExpired(candidacies.handleAlive(state, now, true), now)
@@ -323,9 +337,12 @@ export function localLeader(
   ): LocalLeaderStep {
     switch (input.type) {
       case 'message': {
-        const receipt = (input.receipt as Receipt | null) ?? ASSUMED_FAST
-        const step = handleMessage(state, input.from, input.body, receipt, now)
-        return isMajority ? { state: recordEpochGrowth(state, step.state, now), effects: step.effects } : step
+        const { from, body } = input
+        const receipt = receiptIn(state, (input.receipt as Receipt | null) ?? ASSUMED_FAST)
+        const step = handleMessage(state, from, body, receipt, now)
+        if (!isMajority) return step
+        const next = takeOverLevel(step.state, from, body, now)
+        return { state: recordEpochGrowth(state, next, now), effects: step.effects }
       }
       case 'timer':
         return handleTimer(state, input.name, now)
@@ -341,7 +358,9 @@ export function localLeader(
     }
   }
 
-  function reportLeaderChange(was: LocalLeaderState, step: LocalLeaderStep): LocalLeaderStep {
+  function reportLeaderChange(was: LocalLeaderState, given: LocalLeaderStep, now: Micros): LocalLeaderStep {
+    const timed = noteTimers(given.state, given.effects, now)
+    const step = timed === given.state ? given : { state: timed, effects: given.effects }
     const before = was.known.following?.leader ?? null
     const after = step.state.known.following?.leader ?? null
     if (before === after || (after === null && step.state.term !== null)) return step
@@ -362,19 +381,19 @@ export function localLeader(
         effects: [
           persist(stableOf(state)),
           ...(usesHeartbeats || isSilent
-            ? [setTimer(TIMER.heartbeat, state.silentUntil ?? firstHeartbeatAt(now))]
+            ? [setTimer(TIMER.heartbeat, state.silentUntil ?? firstHeartbeatAt(state, now))]
             : []),
-          ...(isSilent ? [] : [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)]),
+          ...(isSilent ? [] : [setTimer(TIMER.alive, listenUntil(state, now))]),
         ],
       }
     },
     step(state, input, now) {
       const { term } = state
       if (term === null || !isLeaseOver(term.until, now)) {
-        return reportLeaderChange(state, react(state, input, now))
+        return reportLeaderChange(state, react(state, input, now), now)
       }
       const over = expireLease(state)
-      const next = reportLeaderChange(over.state, react(over.state, input, now))
+      const next = reportLeaderChange(over.state, react(over.state, input, now), now)
       return { state: next.state, effects: [...over.effects, ...next.effects] }
     },
     view: (state, now) => viewOfState(state, now),

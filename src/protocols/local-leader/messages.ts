@@ -38,13 +38,33 @@ export type Election = {
   readonly config: Configuration
   readonly certificate: Certificate | null
   readonly view: MembershipView | null
+  /** With adaptive timing: how long a supporter is bound. */
+  readonly lock?: Micros
   /** The voters that the sender shall establish: nodes among them without a vote answer to show that they are up. */
   readonly wanted: readonly NodeId[] | null
   /** The order in which answers are gathered along a tree; null when each node answers directly. */
   readonly tree: readonly NodeId[] | null
 }
 
-export type Ballot = { readonly node: NodeId; readonly support: boolean }
+/** What a node has measured lately, rounded to levels: with adaptive timing the leader chooses its level by it. */
+export type Evidence = {
+  /** The lowest level at which the node acts in time. */
+  readonly late: number
+  /** The lowest level at which requests of this leader are fast. */
+  readonly delay: number
+  /** Of the requests of this leader, about one in 2^loss got lost; NO_LOSS: none. */
+  readonly loss: number
+}
+
+export const NO_LOSS = 15
+
+export type Ballot = {
+  readonly node: NodeId
+  readonly support: boolean
+  readonly evidence?: Evidence
+  /** The node refuses because the lock of the request is outside its bounds, which these are. */
+  readonly bounds?: { readonly shortest: Micros; readonly longest: Micros }
+}
 
 export type Reply = {
   readonly kind: 'Reply'
@@ -81,6 +101,7 @@ export type LocalLeaderCommand =
   | { readonly do: 'setPriority'; readonly priority: number }
   | { readonly do: 'addVoter'; readonly voter: NodeId }
   | { readonly do: 'removeVoter'; readonly voter: NodeId }
+  | { readonly do: 'setLeaseBounds'; readonly leaseMinMs: number; readonly leaseMaxMs: number }
 
 export const NO_EPOCH: Epoch = { number: 0, owner: null }
 

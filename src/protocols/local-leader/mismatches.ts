@@ -1,5 +1,5 @@
 /**
- * Peers that are configured with other voters, or other peers, than this node. Each difference is reported once, and
+ * Peers that are configured with other voters, other peers or other bounds of leases than this node. Each difference is reported once, and
  * again when it has changed.
  */
 import { equalPlain, type NodeId, type Output, type Plain } from '../../core/index.ts'
@@ -7,7 +7,7 @@ import { changed, type LocalLeaderState } from './state.ts'
 
 export type Mismatch = {
   readonly peer: NodeId
-  readonly field: 'voters' | 'peers'
+  readonly field: 'voters' | 'peers' | 'lease bounds'
   readonly ours: Plain
   readonly theirs: Plain
 }
@@ -22,8 +22,8 @@ export function reportMismatch(
 ): { readonly state: LocalLeaderState; readonly event: Output | null } {
   const { mismatches } = state
   if (mismatches.some((each) => equalPlain(each, mismatch))) return { state, event: null }
-  // Of voters there is one difference at a time; unknown peers may be several.
-  const others = mismatches.filter(({ peer, field }) => field === 'peers' || peer !== mismatch.peer)
+  // Of voters and of bounds there is one difference at a time; unknown peers may be several.
+  const others = mismatches.filter(({ peer, field }) => field !== mismatch.field || peer !== mismatch.peer)
   const kept = mismatch.field === 'peers' ? mismatches : others
   return {
     state: changed(state, { mismatches: [...kept.slice(1 - MOST), mismatch] }),

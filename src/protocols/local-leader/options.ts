@@ -3,21 +3,8 @@ import { z } from 'zod'
 import { microsOf, milliseconds, type NodeId, nodeAmong, perNode } from '../../core/index.ts'
 import { brokenBounds, type Given } from './constants.ts'
 import { MISREADINGS } from './defects.ts'
-
-type Profile = {
-  readonly deltaMs: number
-  readonly deltaMinMs: number
-  readonly fastMs: number
-  readonly sigmaMs: number
-  readonly renewalIntervalMs: number
-}
-
-/** Networks that people have. σ = 10 ms is for a process of its own; a busy one needs more. */
-export const PROFILES: { readonly [name in 'lan' | 'region' | 'wan']: Profile } = {
-  lan: { deltaMs: 5, deltaMinMs: 0.02, fastMs: 10.1, sigmaMs: 10, renewalIntervalMs: 40 },
-  region: { deltaMs: 15, deltaMinMs: 0.2, fastMs: 30, sigmaMs: 20, renewalIntervalMs: 100 },
-  wan: { deltaMs: 150, deltaMinMs: 10, fastMs: 291, sigmaMs: 25, renewalIntervalMs: 300 },
-}
+import { adaptiveFields, adaptiveProblems, TREE_FROM } from './lease-options.ts'
+import { PROFILES } from './profiles.ts'
 
 const priority = z.int().min(-1_000_000).max(1_000_000)
 
@@ -31,9 +18,9 @@ function timingFields() {
       .default('majority')
       .describe('local: one leader per partition; majority: one leader in all, with tokens'),
     profile: z
-      .enum(['lan', 'region', 'wan'])
+      .enum(['fast', 'lan', 'region', 'wan'])
       .default('lan')
-      .describe('the network that the constants are for'),
+      .describe('the network that the constants and the bounds of leases are for'),
     deltaMs: own('δ: messages delivered within this time are timely'),
     deltaMinMs: z
       .number()
@@ -86,7 +73,7 @@ function groupFields(nodes: readonly NodeId[]) {
       .int()
       .min(2)
       .max(100_000)
-      .default(100)
+      .default(TREE_FROM)
       .describe('number of voters from which a tree gathers the answers'),
     treeFanout: z.int().min(2).max(1000).default(16).describe('children per node in that tree'),
     voters: z
@@ -106,6 +93,7 @@ function groupFields(nodes: readonly NodeId[]) {
 export function localLeaderOptions(nodes: readonly NodeId[]) {
   const fields = z.strictObject({
     ...timingFields(),
+    ...adaptiveFields(),
     ...groupFields(nodes),
     misreading: z
       .enum(MISREADINGS)
@@ -143,6 +131,7 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
     }
     const stranger = chosen.witnesses.find((id) => !voters.includes(id))
     if (stranger !== undefined) issue(['witnesses'], `${stranger} is not a voter: witnesses must be voters`)
+    for (const [option, problem] of adaptiveProblems(chosen, voters.length)) issue([option], problem)
     const broken = brokenBounds(givenBy(chosen, voters.length))[0]
     if (broken !== undefined) {
       const { option, bound, left, right, nearest } = broken

@@ -1,21 +1,16 @@
 /** The guarantee card: its configuration, and its text. */
-import { msOf, type NodeId, type PlainObject } from '../../core/index.ts'
-import { count, plural } from '../../core/text.ts'
+import { type Micros, msOf, type NodeId, type PlainObject } from '../../core/index.ts'
+import { plural } from '../../core/text.ts'
 import type { Chosen } from '../hosting.ts'
 import { type FigureNames, leaseFigures } from '../lease-figures.ts'
-import { formatIds, roundToHundredth, roundUpMs } from '../plan-text.ts'
-import type {
-  LoadCard,
-  Plan,
-  PlanAsked,
-  PlanField,
-  Planning,
-  SteadyLoad,
-  TrialPlan,
-  TrialText,
-} from '../planning.ts'
+import { formatIds, roundUpMs } from '../plan-text.ts'
+import type { Plan, PlanAsked, PlanField, Planning, TrialPlan, TrialText } from '../planning.ts'
 import { type Guarantees, guaranteesOf } from './guarantees.ts'
+import { defaultTiming } from './lease-options.ts'
+import { lockAt } from './levels.ts'
 import { type LocalLeaderOptions, votersIn } from './options.ts'
+import { atWorstLevel, plannedLevels } from './plan-levels.ts'
+import { trafficOf } from './plan-traffic.ts'
 import {
   brokenAssumptions,
   type LocalLeaderPlan,
@@ -48,22 +43,25 @@ function optionsFor(asked: PlanAsked): Chosen {
     ...(mode === undefined ? {} : { mode }),
   }
   const unreal = (['link', 'requests'] as const).find((name) => (options[name] ?? null) !== null)
-  if (unreal === undefined) return { options }
+  // As real nodes choose it.
+  if (unreal === undefined)
+    return { options: { timing: defaultTiming(options, asked.nodes.length), ...options } }
   const message = 'is for searches without time, which have no guarantee card'
   return { problems: [{ field: `options.${unreal}`, message }] }
 }
 
 /** The computed guarantees. Typical values use the given delays, if those are within the assumptions. */
-function guaranteesFor(plan: LocalLeaderPlan): Guarantees {
-  const assumed = guaranteesOf(plan.options, plan.nodes)
+function guaranteesFor(plan: LocalLeaderPlan, lock: Micros | undefined): Guarantees {
+  const assumed = guaranteesOf(plan.options, plan.nodes, undefined, lock)
   if (plan.delayMs === null || brokenAssumptions(plan, assumed).length > 0) return assumed
   const [least, most] = spanMicros(plan.delayMs)
-  return guaranteesOf(plan.options, plan.nodes, { least, most })
+  return guaranteesOf(plan.options, plan.nodes, { least, most }, lock)
 }
 
-function describe({ asked, options }: Plan): TrialPlan {
+function describe(whole: Plan): TrialPlan {
+  const { asked, options, level } = atWorstLevel(whole)
   const plan = planFor(asked, options as unknown as LocalLeaderOptions)
-  const guarantees = guaranteesFor(plan)
+  const guarantees = guaranteesFor(plan, level === null ? undefined : lockAt(level))
   const trials = trialsOf(plan, guarantees)
   const broken = brokenAssumptions(plan, guarantees)
   const advice = adviceOn(guarantees)
@@ -76,6 +74,7 @@ function describe({ asked, options }: Plan): TrialPlan {
       mode: timing.mode,
       rule: guarantees.rule,
       profile: plan.options.profile,
+      ...(level === null ? {} : { timing: 'adaptive', level }),
       voters: votersIn(plan.options, plan.nodes),
       observers: plan.options.observers,
       witnesses: plan.options.witnesses,
@@ -125,79 +124,6 @@ const FIGURE_NAMES: FigureNames = {
   notGaps: [],
 }
 
-/** Sizes are those of the canonical texts. Kinds without a computed rate are those of the layer below. */
-function trafficOf(
-  { traffic, timing }: Guarantees,
-  { micros, kinds }: SteadyLoad,
-  rotates: boolean,
-): LoadCard {
-  const computed: { readonly [kind: string]: number } = {
-    Election: traffic.elections,
-    Reply: traffic.replies,
-    Heartbeat: traffic.heartbeats,
-  }
-  const seconds = micros / 1_000_000
-  const names = [...new Set([...Object.keys(computed), ...Object.keys(kinds)])]
-  const rows = names.map((kind) => {
-    const { count: sent, bytes } = kinds[kind] ?? { count: 0, bytes: 0 }
-    return {
-      kind,
-      computedPerSecond: roundToHundredth(computed[kind] ?? 0),
-      measuredPerSecond: roundToHundredth(sent / seconds),
-      bytes: sent === 0 ? 0 : Math.round(bytes / sent),
-    }
-  })
-  const sum = (of: (row: (typeof rows)[number]) => number): number =>
-    rows.reduce((total, row) => total + of(row), 0)
-  const perSecond = traffic.elections + traffic.replies + traffic.heartbeats
-  // Clocks may be fast, and each end of the measured time may include one more message of each kind.
-  const once = (perSecond * Math.max(traffic.renewalPeriod, traffic.heartbeatPeriod)) / micros
-  // On a tree, a vote that arrives too late to be gathered is forwarded by itself. Under rotation each hand-over adds a
-  // Release and a round: less than one more renewal per renewal.
-  const beside = (timing.isTree ? traffic.replies : 0) + (rotates ? traffic.elections + traffic.replies : 0)
-  const card = {
-    computed: {
-      datagramsPerSecond: roundToHundredth(perSecond),
-      bytesPerSecond: Math.round(sum((row) => row.computedPerSecond * row.bytes)),
-    },
-    measured: {
-      datagramsPerSecond: roundToHundredth(sum((row) => row.measuredPerSecond)),
-      bytesPerSecond: Math.round(sum((row) => row.measuredPerSecond * row.bytes)),
-    },
-    kinds: rows,
-    exceeded: sum((row) => row.measuredPerSecond) > perSecond * (1 + timing.rho) + once + beside,
-  }
-  return { card, exceeded: card.exceeded ? ['traffic'] : [], rows: trafficRows(card) }
-}
-
-type TrafficCard = {
-  readonly computed: { readonly datagramsPerSecond: number; readonly bytesPerSecond: number }
-  readonly measured: { readonly datagramsPerSecond: number; readonly bytesPerSecond: number }
-  readonly kinds: readonly {
-    readonly kind: string
-    readonly computedPerSecond: number
-    readonly measuredPerSecond: number
-    readonly bytes: number
-  }[]
-  readonly exceeded: boolean
-}
-
-function trafficRows({ computed, measured, kinds, exceeded }: TrafficCard): LoadCard['rows'] {
-  const rate = (value: number): string => value.toFixed(1)
-  const rowOf = (...cells: readonly string[]) => ({ cells, exceeded: false })
-  return [
-    rowOf('', 'computed /s', 'measured /s', 'bytes each'),
-    ...kinds.map(({ kind, computedPerSecond, measuredPerSecond, bytes }) =>
-      rowOf(kind, rate(computedPerSecond), rate(measuredPerSecond), String(bytes)),
-    ),
-    {
-      cells: ['datagrams', rate(computed.datagramsPerSecond), rate(measured.datagramsPerSecond), ''],
-      exceeded,
-    },
-    rowOf('bytes', count(computed.bytesPerSecond), count(measured.bytesPerSecond), ''),
-  ]
-}
-
 function textOf(
   plan: LocalLeaderPlan,
   guarantees: Guarantees,
@@ -236,7 +162,8 @@ function headline({ nodes, options }: LocalLeaderPlan, { timing: { mode }, rule 
     ...(observers.length === 0 ? [] : [among(observers, 'observer')]),
   ]
   const how = mode === 'majority' && rule === 'equality' ? 'majority mode, rule equality' : `${mode} mode`
-  return `local-leader, ${how}, profile ${profile}: ${parts.join(', ')}`
+  const timing = options.timing === 'fixed' ? '' : ', adaptive timing'
+  return `local-leader, ${how}, profile ${profile}${timing}: ${parts.join(', ')}`
 }
 
 function assumptions(
@@ -303,4 +230,5 @@ export const localLeaderPlanning: Planning = {
   optionsFor,
   problemsWith: () => [],
   describe,
+  levels: plannedLevels,
 }

@@ -13,6 +13,7 @@
  */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Context } from './context.ts'
+import { LONGEST_LOCK } from './levels.ts'
 import { type Epoch, isLater, type LocalLeaderMessage, type Reply } from './messages.ts'
 import { changed, type LocalLeaderState } from './state.ts'
 import type { Configuration } from './voters.ts'
@@ -30,8 +31,11 @@ export type Implausible = {
 }
 
 export function createPlausibilityChecks(context: Context) {
-  const { self, nodes, isMajority, latest, settings, timing } = context
+  const { self, nodes, isMajority, latest, settings, timingIn } = context
   const known = new Set(nodes)
+  const { adaptive } = settings
+  // Peers may have other bounds.
+  const longestLease = adaptive === null ? settings.timing.lease : LONGEST_LOCK
 
   const largestOf = ({ known: { seen }, vote: { promised } }: LocalLeaderState): number =>
     Math.max(seen.number, promised.number)
@@ -39,7 +43,9 @@ export function createPlausibilityChecks(context: Context) {
   function ceilingFor(state: LocalLeaderState, now: Micros): number {
     const { epochGrowth } = state
     const base =
-      epochGrowth !== null && now - epochGrowth.at < timing.expires ? epochGrowth.from : largestOf(state)
+      epochGrowth !== null && now - epochGrowth.at < timingIn(state).expires
+        ? epochGrowth.from
+        : largestOf(state)
     return Math.max(CLOCK_EPOCHS, base + EPOCH_STEP)
   }
 
@@ -52,7 +58,7 @@ export function createPlausibilityChecks(context: Context) {
     if (after.known === before.known && after.vote === before.vote) return after
     if (largestOf(after) <= CLOCK_EPOCHS || largestOf(after) === largestOf(before)) return after
     const { epochGrowth } = before
-    if (epochGrowth !== null && now - epochGrowth.at < timing.expires) return after
+    if (epochGrowth !== null && now - epochGrowth.at < timingIn(before).expires) return after
     return changed(after, { epochGrowth: { from: largestOf(before), at: now } })
   }
 
@@ -89,7 +95,10 @@ export function createPlausibilityChecks(context: Context) {
         const wrong =
           ahead('epoch', { number: epoch, owner: from }, ceiling) ??
           configProblem(config, isProbe ? ceiling : epoch)
-        if (wrong !== null || certificate?.owner !== from) return wrong
+        if (wrong !== null) return wrong
+        const isTimed = body.lock !== undefined
+        if (isTimed !== (adaptive !== null)) return because('lock', 'does not belong to this timing')
+        if (certificate?.owner !== from) return null
         return because('certificate', 'must not belong to the sender, which asks for support')
       }
       default:
@@ -109,8 +118,8 @@ export function createPlausibilityChecks(context: Context) {
     seen: Epoch,
     ceiling: number,
   ): Implausible | null {
-    if (left > timing.lease)
-      return because('beacon.lease.left', `is ${left} µs; no lease is longer than ${timing.lease} µs`)
+    if (left > longestLease)
+      return because('beacon.lease.left', `is ${left} µs; no lease is longer than ${longestLease} µs`)
     if ((token === null) === isMajority) return because('beacon.lease.token', 'does not belong to this mode')
     if (token === null || token <= Math.min(seen.number, ceiling)) return null
     return because(

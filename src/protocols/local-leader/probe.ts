@@ -3,10 +3,13 @@ import { type Micros, setTimer } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
 import { type Context, type LocalLeaderStep, TIMER } from './context.ts'
 import type { Beacon, Election, Request } from './messages.ts'
+import { lockIn } from './pace.ts'
 import { type Candidacy, changed, type LocalLeaderState, withEligibility } from './state.ts'
 import { isVoter } from './voters.ts'
 
-export function createProbes({ self, timing }: Context, { broadcast }: Beacons) {
+export type Probes = ReturnType<typeof createProbes>
+
+export function createProbes({ self, timingIn }: Context, { broadcast }: Beacons) {
   /**
    * Whether a leader may suffer if this node announces its candidacy. Voters refuse a leader in favour of a candidate of
    * better rank, and the candidate need not hear that leader. So a node that has failed before makes sure in any case.
@@ -34,9 +37,12 @@ export function createProbes({ self, timing }: Context, { broadcast }: Beacons) 
   function probe(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const { config } = state.vote
+    // A voter that would not grant this lock says so.
+    const lock = state.pace === null ? null : lockIn(state.pace)
     const candidacy: Candidacy = {
       request,
       at: now,
+      lock: lock ?? 0,
       epoch: 0,
       renew: false,
       config,
@@ -57,6 +63,7 @@ export function createProbes({ self, timing }: Context, { broadcast }: Beacons) 
       request,
       epoch: 0,
       renew: false,
+      ...(lock === null ? {} : { lock }),
       config,
       certificate: null,
       view: null,
@@ -67,7 +74,7 @@ export function createProbes({ self, timing }: Context, { broadcast }: Beacons) 
       state: next,
       effects: [
         ...broadcast(next, now, election, (to) => isVoter(config, to)),
-        setTimer(TIMER.release, now + timing.collection),
+        setTimer(TIMER.release, now + timingIn(state).collection),
       ],
     }
   }

@@ -15,9 +15,8 @@ import type { Election, Reply } from './messages.ts'
 import { changed, type LocalLeaderState, type Term } from './state.ts'
 import { holdsMajorities } from './voters.ts'
 
-export function createEpochRaising({ self, settings, timing }: Context) {
+export function createEpochRaising({ self, settings, timingIn }: Context) {
   const { mostRequests } = settings
-  const { expires, tries, tryTime, lateness } = timing
 
   /** A voter has refused this leader: it may have promised a larger epoch to another node. */
   function afterRefusal(
@@ -31,7 +30,7 @@ export function createEpochRaising({ self, settings, timing }: Context) {
     if (term === null || !isRefusal || promised.owner === self || promised.number < term.epoch) return state
     if (mostRequests !== null && state.requests >= mostRequests) return state
     const { outbid } = term
-    const since = outbid !== null && now - outbid.last < expires ? outbid.since : now
+    const since = outbid !== null && now - outbid.last < timingIn(state).expires ? outbid.since : now
     return changed(state, { term: { ...term, outbid: { since, last: now } } })
   }
 
@@ -40,9 +39,10 @@ export function createEpochRaising({ self, settings, timing }: Context) {
    * candidate may be about to win, or about to release the voter. Only the first try of a round raises the epoch. If
    * the leader cannot store the larger epoch, the next try keeps the present one.
    */
-  function isOutbid({ outbid, until }: Term, now: Micros): boolean {
+  function isOutbid(state: LocalLeaderState, { outbid, until }: Term, now: Micros): boolean {
     if (outbid === null) return false
     if (mostRequests !== null) return true
+    const { expires, tries, tryTime, lateness } = timingIn(state)
     const isLasting = outbid.last - outbid.since >= expires && now - outbid.last < expires
     return isLasting && now <= until - tries * tryTime + lateness
   }

@@ -1,6 +1,7 @@
 /** Reachability: which nodes are reachable, which one leads, and how they rank, according to their beacons. */
 import { compareIds, type Micros, type NodeId, replaced } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
+import type { Timing } from './constants.ts'
 import { type Context, UNWILLING } from './context.ts'
 import type { HeartbeatSuppression } from './heartbeat-suppression.ts'
 import { type Beacon, type Election, isSame } from './messages.ts'
@@ -35,28 +36,28 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     isEligible,
     isMajority,
     usesHeartbeats,
+    lockOf,
     settings,
-    timing,
+    timingIn,
   } = context
   const { witnesses, tree, mostRequests } = settings
-  const { expires, fast: threshold, rho, lockTime } = timing
   /** How long this node believes that a candidate may win. */
-  const patience = recordsFailures ? timing.candidacy : Number.POSITIVE_INFINITY
-  /** A follower may trust the leader's report of a round for this long after that round's request arrived. */
-  const viewTrust = Math.floor(lockTime * (1 - 4 * rho)) - Math.ceil(threshold * (1 + rho))
+  const patienceIn = (state: LocalLeaderState): Micros =>
+    recordsFailures ? timingIn(state).candidacy : Number.POSITIVE_INFINITY
   /**
    * Voters hear a leader for the last time up to Δ later than its successor does, and must have given it up when they
    * receive the request. In local mode the successor waits for that. In majority mode, where ranks are only a
    * preference, voters give up a rival earlier by the same time.
    */
-  const rivalExpires = isMajority ? expires - threshold : expires
+  const rivalExpiresOf = ({ expires, fast }: Timing): Micros => (isMajority ? expires - fast : expires)
   /**
    * A node with suppressed heartbeats rarely reports that it does not hear this node; between two such reports it
    * counts as unreachable. The memory of a report must outlast that silence and one lost message. Otherwise every
    * report would look like the first message of a node that has just started, and this node would become a candidate
    * each time.
    */
-  const oneWayMemory = timing.suppression === null ? 0 : 2 * timing.suppression.longest
+  const oneWayMemoryOf = ({ suppression }: Timing): Micros =>
+    suppression === null ? 0 : 2 * suppression.longest
 
   function recordBeacon(
     state: LocalLeaderState,
@@ -80,7 +81,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     }
     // Nodes that send no heartbeats cannot be heard, which says nothing about the link.
     const isMissed = !beacon.heard && isHeartbeatSender(state, now)
-    const peer = peerOf(beacon, isMissed, before, patience, now)
+    const peer = peerOf(beacon, isMissed, before, patienceIn(state), now)
     const following = followingAfter(state, from, beacon, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
     return replaceKnown(state, { peers: replaced(known.peers, place, peer), seen, following, holdUntil })
@@ -89,6 +90,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   /** Whether this node sends heartbeats. */
   function isHeartbeatSender(state: LocalLeaderState, now: Micros): boolean {
     if (tree === null) return true
+    const { expires } = timingIn(state)
     let before = 0
     for (const { id, index } of others) {
       if (compareIds(id, self) > 0 || !isAlive(state.known.peers[index] ?? null, now, expires)) continue
@@ -107,14 +109,23 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   ): Following | null {
     const { following } = state.known
     if (claimed === null) return following?.leader === from ? null : following
-    const until = now + claimed.left
+    const until = now + Math.min(claimed.left, settings.timing.lease)
     const isKnown = following !== null && following.leader === from && following.token === claimed.token
     if (!(isKnown && isMajority) && !isBelievable(state, from, claimed.token, now)) return following
     if (isKnown) {
-      const { leader, token, round, roundAt, epoch, view } = following
-      return { leader, token, until, round, roundAt, epoch, view }
+      const { leader, token, round, roundAt, trust, epoch, view } = following
+      return { leader, token, until, round, roundAt, trust, epoch, view }
     }
-    return { leader: from, token: claimed.token, until, round: null, roundAt: now, epoch: 0, view: null }
+    return {
+      leader: from,
+      token: claimed.token,
+      until,
+      round: null,
+      roundAt: now,
+      trust: 0,
+      epoch: 0,
+      view: null,
+    }
   }
 
   /** Of two nodes that claim to lead, believe the larger token; in local mode, the node that this one supports. */
@@ -146,9 +157,10 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   function recordRound(
     state: LocalLeaderState,
     from: NodeId,
-    { request, epoch, view }: Election,
+    election: Election,
     now: Micros,
   ): LocalLeaderState {
+    const { request, epoch, view } = election
     const { following } = state.known
     if (following === null || following.leader !== from) return state
     const isNext = view !== null && following.round !== null && isSame(view.round, following.round)
@@ -156,32 +168,41 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
       ? {
           round: view.round,
           members: view.members,
-          until: following.roundAt + viewTrust,
+          until: following.roundAt + following.trust,
           epoch: following.epoch,
         }
       : null
     const { leader, token, until } = following
+    const trust = viewTrust(lockOf(election), timingIn(state))
     const next = isNext ? refreshVouchedPeers(state, view.members, following.roundAt) : state
     return withKnown(next, {
-      following: { leader, token, until, round: request, roundAt: now, epoch, view: reported },
+      following: { leader, token, until, round: request, roundAt: now, trust, epoch, view: reported },
     })
+  }
+
+  /** A follower may trust the leader's report of a round for this long after that round's request arrived. */
+  function viewTrust(lock: Micros, { fast, rho }: Timing): Micros {
+    return Math.floor(lock * (1 - 4 * rho)) - Math.ceil(fast * (1 + rho))
   }
 
   /** Forgets nodes that have expired. */
   function forgetExpiredPeers(state: LocalLeaderState, now: Micros): LocalLeaderState {
     const { following, peers } = state.known
+    const timing = timingIn(state)
     const isOver = following !== null && now >= following.until
-    const isGone = peers.some((peer) => peer !== null && !isKept(peer, now))
+    const isGone = peers.some((peer) => peer !== null && !isKept(peer, timing, now))
     if (!isOver && !isGone) return state
     return withKnown(state, {
       following: isOver ? null : following,
-      peers: isGone ? peers.map((peer) => (peer !== null && isKept(peer, now) ? peer : null)) : peers,
+      peers: isGone ? peers.map((peer) => (peer !== null && isKept(peer, timing, now) ? peer : null)) : peers,
     })
   }
 
-  function isKept(peer: Peer, now: Micros): boolean {
+  function isKept(peer: Peer, timing: Timing, now: Micros): boolean {
     const { oneWaySince, saidAt } = peer
-    return isAlive(peer, now, expires) || (oneWaySince !== null && now - saidAt < oneWayMemory)
+    return (
+      isAlive(peer, now, timing.expires) || (oneWaySince !== null && now - saidAt < oneWayMemoryOf(timing))
+    )
   }
 
   /**
@@ -190,6 +211,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
    */
   function betterUntil(state: LocalLeaderState, now: Micros, counts: (peer: Peer) => boolean): Micros | null {
     const rank = rankOf(state, now)
+    const { expires } = timingIn(state)
     let until: Micros | null = null
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
@@ -204,6 +226,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
 
   /** Whether another reachable node could lead. */
   function hasSuccessor(state: LocalLeaderState, now: Micros): boolean {
+    const { expires } = timingIn(state)
     return others.some(({ id, index }) => {
       const peer = state.known.peers[index] ?? null
       return (
@@ -220,6 +243,10 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   function isBestCandidate(state: LocalLeaderState, from: NodeId, beacon: Beacon, now: Micros): boolean {
     if (mostRequests !== null) return true
     const rank: Rank = beacon
+    const timing = timingIn(state)
+    const { expires } = timing
+    const rivalExpires = rivalExpiresOf(timing)
+    const patience = patienceIn(state)
     // This node supports a leader until it has made sure that it could lead itself, and announces its candidacy. A node
     // that has lost its rank prefers every other node: where all have lost it, the first of them may be unable to win.
     const { candidate, record } = state.eligibility
@@ -239,6 +266,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   /** A candidate that has not heard this node for long would not hear its answer, so a lock would only harm others. */
   function isUnheardBy(state: LocalLeaderState, from: NodeId, now: Micros): boolean {
     const peer = from === self ? null : (state.known.peers[placeOf(from)] ?? null)
+    const { expires } = timingIn(state)
     return isAlive(peer, now, expires) && isOneWay(peer, now, expires)
   }
 
@@ -249,6 +277,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   function couldWin(state: LocalLeaderState, now: Micros): boolean {
     if (!isMajority || !usesHeartbeats || tree !== null) return true
     const reachable = [self]
+    const { expires } = timingIn(state)
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
       if (isAlive(peer, now, expires) && !isOneWay(peer, now, expires)) reachable.push(id)
@@ -266,6 +295,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
 
   /** Whether all nodes that it hears support it. Nodes that do not hear this node need not. */
   function isSupportedByAll(state: LocalLeaderState, supporters: readonly NodeId[], now: Micros): boolean {
+    const { expires } = timingIn(state)
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
       if (!isAlive(peer, now, expires) || isOneWay(peer, now, expires)) continue
@@ -278,6 +308,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   function reachableVoters(state: LocalLeaderState, now: Micros): readonly NodeId[] | null {
     const { wanted } = state
     if (wanted === null) return null
+    const { expires } = timingIn(state)
     const reachable = wanted.filter(
       (node) =>
         node === self ||
@@ -287,7 +318,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   }
 
   return {
-    patience,
+    patienceIn,
     recordBeacon,
     isHeartbeatSender,
     recordRound,

@@ -28,7 +28,7 @@ export type Recovered = {
   readonly changes: readonly string[]
 }
 
-/** Used when the lock time is lost: longer than the lock time of any profile. */
+/** Used when the lock time is lost: no lock is longer, fixed or chosen (lease-options.ts). */
 const LONG_LOCK = 60_000_000
 
 /** Null when the data is usable as it is. Throws a RangeError that names the missing argument. */

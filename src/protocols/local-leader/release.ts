@@ -5,9 +5,9 @@ import { type Context, type LocalLeaderStep, TIMER } from './context.ts'
 import { type Certificate, isLater, isSame } from './messages.ts'
 import { changed, type LocalLeaderState, withKnown, withVote } from './state.ts'
 
-export function createReleases({ latest, placeOf, timing }: Context, { sendReleases }: Beacons) {
-  const { roundTrip } = timing
+export type Releases = ReturnType<typeof createReleases>
 
+export function createReleases({ latest, placeOf, listenUntil }: Context, { sendReleases }: Beacons) {
   /**
    * Stops leading, and only then releases the supporters. With `releases` false they stay bound until their locks
    * expire. `to`: the node that shall lead next, if it was chosen.
@@ -35,7 +35,7 @@ export function createReleases({ latest, placeOf, timing }: Context, { sendRelea
         stopTimer(TIMER.release),
         stopTimer(TIMER.expire),
         ...(releases ? sendReleases(next, latest(next), true, now, to) : NOTHING),
-        setTimer(TIMER.alive, now + roundTrip + timing.heartbeat),
+        setTimer(TIMER.alive, listenUntil(next, now)),
       ],
     }
   }

@@ -3,27 +3,53 @@ import type { Micros } from '../../core/index.ts'
 import { createTreeRequests } from './ask.ts'
 import type { Beacons } from './beacon.ts'
 import type { Context } from './context.ts'
-import type { Beacon, Election } from './messages.ts'
+import { lockAt } from './levels.ts'
+import type { Beacon, Election, Request } from './messages.ts'
+import { coveringLock, drawnLevel, lockIn, type Pace } from './pace.ts'
 import { createEpochRaising } from './raise.ts'
 import type { Reachability } from './reachability.ts'
 import type { Candidacy, LocalLeaderState } from './state.ts'
-import { isNewer, nextConfiguration } from './voters.ts'
+import { type Configuration, isNewer, nextConfiguration } from './voters.ts'
 
 export function createRequests(context: Context, beacons: Beacons, { reachableVoters }: Reachability) {
-  const { isMajority, isLeading, settings } = context
-  const { mostRequests, tree } = settings
+  const { self, isMajority, isLeading, settings } = context
+  const { mostRequests, tree, timing, adaptive } = settings
   const { isOutbid, nextEpoch } = createEpochRaising(context)
   const { orderOf, viewOf, handleAsk } = createTreeRequests(context, beacons)
+
+  /** The lock that the next request asks for. */
+  function nextLock({ pace, incarnation, requests }: LocalLeaderState): Micros {
+    if (pace === null) return timing.lockTime
+    if (adaptive?.isDrawn !== true) return lockIn(pace)
+    return lockAt(drawnLevel(pace.bounds, self, { incarnation, counter: requests + 1 }, 'lock'))
+  }
+
+  /**
+   * A lease lasts until the locks of its last request expire, or those of an earlier one with the same voters. A leader
+   * that changes the voters asks the new ones to be bound at least as long as the old ones are.
+   */
+  function lockFor(state: LocalLeaderState, renewed: Configuration | null, now: Micros): Micros {
+    const { pace, term } = state
+    const lock = nextLock(state)
+    const keepsVoters = renewed === null || term === null || !isNewer(renewed, term.config)
+    return pace === null || keepsVoters ? lock : coveringLock(lock, term.until, now, timing.rho)
+  }
+
+  /** In tests, the level changes with each request, before the answers come, and is not the level of its lock. */
+  function paceAfter({ pace }: LocalLeaderState, request: Request): Pace | null {
+    if (pace === null || adaptive?.isDrawn !== true) return pace
+    return { ...pace, level: drawnLevel(pace.bounds, self, request, 'pace') }
+  }
 
   /** `isRaised`: the leader renews under a larger epoch (raise.ts). */
   function nextCandidacy(
     state: LocalLeaderState,
     now: Micros,
     isChosen: boolean,
-  ): { readonly candidacy: Candidacy; readonly isRaised: boolean } {
+  ): { readonly candidacy: Candidacy; readonly isRaised: boolean; readonly pace: Pace | null } {
     const renew = isLeading(state, now)
     const { term, vote } = state
-    const isRaised = isMajority && renew && term !== null && isOutbid(term, now)
+    const isRaised = isMajority && renew && term !== null && isOutbid(state, term, now)
     const epoch = !isMajority ? 0 : renew && term !== null && !isRaised ? term.epoch : nextEpoch(state)
     const mayChange =
       isMajority &&
@@ -31,14 +57,16 @@ export function createRequests(context: Context, beacons: Beacons, { reachableVo
       term !== null &&
       !isNewer(vote.config, term.config) &&
       epoch <= state.largestLedEpoch
+    const config = mayChange
+      ? nextConfiguration(vote.config, reachableVoters(state, now), epoch, state.isContested)
+      : vote.config
     const candidacy = {
       request: { incarnation: state.incarnation, counter: state.requests + 1 },
       at: now,
+      lock: lockFor(state, renew ? config : null, now),
       epoch,
       renew,
-      config: mayChange
-        ? nextConfiguration(vote.config, reachableVoters(state, now), epoch, state.isContested)
-        : vote.config,
+      config,
       isProbe: false,
       supporters: [],
       answered: [],
@@ -46,11 +74,12 @@ export function createRequests(context: Context, beacons: Beacons, { reachableVo
       succeeds: !renew && vote.certificate !== null,
       isChosen,
     }
-    return { candidacy, isRaised }
+    return { candidacy, isRaised, pace: paceAfter(state, candidacy.request) }
   }
 
   function electionFor(state: LocalLeaderState, candidacy: Candidacy): (beacon: Beacon) => Election {
-    const { request, epoch, renew, config } = candidacy
+    const { request, epoch, renew, config, lock } = candidacy
+    const timed = adaptive === null ? {} : { lock }
     const view = renew && state.term !== null && mostRequests === null ? viewOf(state.term) : null
     const order = tree === null ? null : orderOf(config, view)
     return (beacon) => ({
@@ -62,10 +91,11 @@ export function createRequests(context: Context, beacons: Beacons, { reachableVo
       config,
       certificate: state.vote.certificate,
       view,
+      ...timed,
       wanted: renew ? state.wanted : null,
       tree: order,
     })
   }
 
-  return { nextCandidacy, electionFor, handleAsk }
+  return { nextLock, nextCandidacy, electionFor, handleAsk }
 }

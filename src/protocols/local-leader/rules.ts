@@ -15,6 +15,14 @@ export type LocalLeaderRules = {
   measuresRoundTrips(): boolean
   /** Whether a candidate that keeps failing lowers its rank (record.ts). */
   recordsFailures(): boolean
+  /** When a vote for the same owner binds the voter: the end of a lock never moves back. */
+  lockEnd(before: Micros, next: Micros): Micros
+  /** The lock by which a lease is measured: the lock of its own request, also when the level has changed since. */
+  lockOfLease(own: Micros, present: Micros): Micros
+  /** The longest lock to store, when the node grants a longer lock than it has stored. */
+  longestLockToStore(stored: Micros, granted: Micros): Micros
+  /** The longest lock that a node may have granted before it restarted. */
+  lockToOutlast(stored: Micros, present: Micros): Micros
   /** Whether a node must stay silent after a start, because it may have forgotten a lock. */
   mustStaySilent(stable: LocalLeaderStable | null): boolean
   /** The epoch that a node had promised before it crashed. */
@@ -37,6 +45,10 @@ export const RULES: LocalLeaderRules = {
   kappa: kappaOf,
   measuresRoundTrips: () => true,
   recordsFailures: () => true,
+  lockEnd: (before, next) => Math.max(before, next),
+  lockOfLease: (own) => own,
+  longestLockToStore: (_stored, granted) => granted,
+  lockToOutlast: (stored) => stored,
   mustStaySilent: (stable) => stable !== null,
   recallPromise: (stable) => stable?.promised ?? NO_EPOCH,
   canRevokePromise: (hasLed) => !hasLed,

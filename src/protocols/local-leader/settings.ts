@@ -1,11 +1,29 @@
 /** The settings of one node. */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Timing } from './constants.ts'
+import type { LevelBounds } from './levels.ts'
 import type { LocalLeaderRules } from './rules.ts'
 import type { Tree } from './tree.ts'
 
+/** With adaptive timing: the levels of a node. */
+export type AdaptiveTiming = {
+  readonly bounds: LevelBounds
+  /** The level at which a node starts. */
+  readonly start: number
+  timingAt(level: number): Timing
+  /** The constants of a node at this level, which are lenient at the highest level of its bounds. */
+  timingWithin(pace: { readonly bounds: LevelBounds; readonly level: number }): Timing
+  /** How many leases may be lost in a day. */
+  readonly lossPerDay: number
+  /** For tests: each request has a random level, independent of all evidence. */
+  readonly isDrawn: boolean
+}
+
 export type LocalLeaderSettings = {
+  /** The constants; with adaptive timing, those of the highest level. */
   readonly timing: Timing
+  /** Null: the timing is fixed. */
+  readonly adaptive: AdaptiveTiming | null
   /** Majority mode: a majority is enough, or all reachable nodes must support the leader, as in the paper. */
   readonly rule: 'quorum' | 'equality'
   readonly sticky: boolean

@@ -56,12 +56,18 @@ export function checkedStable(data: unknown): LocalLeaderStable {
 /**
  * The stable data of a node without storage: as if it had just restarted, and had promised everything up to now. It is
  * silent until every lock that it may have given has expired, and supports larger epochs only. `moment` must
- * be larger than at every start before, here and elsewhere: milliseconds of the wall clock.
+ * be larger than at every start before, here and elsewhere: milliseconds of the wall clock. `longestLock`: the longest
+ * lock that it may have given, where that does not follow from its constants.
  */
-export function forgetfulStable(self: NodeId, voters: readonly NodeId[], moment: number): LocalLeaderStable {
+export function forgetfulStable(
+  self: NodeId,
+  voters: readonly NodeId[],
+  moment: number,
+  longestLock = 1,
+): LocalLeaderStable {
   return {
     incarnation: moment,
-    lockTime: 1,
+    lockTime: longestLock,
     promised: { number: moment, owner: self },
     config: initialConfiguration(voters),
   }

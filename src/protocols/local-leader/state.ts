@@ -2,6 +2,7 @@
 import { compareIds, equalPlain, type Micros, type NodeId } from '../../core/index.ts'
 import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
 import type { Mismatch } from './mismatches.ts'
+import { type Pace, shiftPace } from './pace.ts'
 import type { Rank } from './rank.ts'
 import type { CandidateRecord } from './record.ts'
 import { type Configuration, initialConfiguration } from './voters.ts'
@@ -23,6 +24,8 @@ export type Peer = Rank & {
 export type Candidacy = {
   readonly request: Request
   readonly at: Micros
+  /** How long a supporter of this request is bound. */
+  readonly lock: Micros
   readonly epoch: number
   readonly renew: boolean
   readonly config: Configuration
@@ -50,6 +53,7 @@ export type Term = {
   /** The request by which the node leads, and when the node made it. */
   readonly request: Request
   readonly requestedAt: Micros
+  readonly lock: Micros
   /** Until when each supporter is bound, on this node's clock; sorted by node. */
   readonly supporters: readonly Supporter[]
   readonly members: readonly NodeId[]
@@ -62,7 +66,8 @@ export type Term = {
   readonly outbid: { readonly since: Micros; readonly last: Micros } | null
 }
 
-export type Supporter = { readonly node: NodeId; readonly until: Micros }
+/** `counter`: the last request that it supported. */
+export type Supporter = { readonly node: NodeId; readonly until: Micros; readonly counter: number }
 
 /** Until `until` this node supports `owner`, and no other node. */
 export type Lock = { readonly owner: NodeId; readonly request: Request; readonly until: Micros }
@@ -124,6 +129,8 @@ export type LocalLeaderState = {
   readonly incarnation: number
   /** The longest lock that this node may have given in any incarnation. */
   readonly longestLock: Micros
+  /** Null: the timing is fixed. */
+  readonly pace: Pace | null
   /** Until then the node is silent, because locks from before its restart may still hold. Null: it takes part. */
   readonly silentUntil: Micros | null
   readonly known: Known
@@ -160,9 +167,10 @@ export type Following = {
   readonly leader: NodeId
   readonly token: number | null
   readonly until: Micros
-  /** The latest round of the leader that came in time, when, and under which epoch. */
+  /** The latest round of the leader that came in time, when, under which epoch, and for how long its report is good. */
   readonly round: Request | null
   readonly roundAt: Micros
+  readonly trust: Micros
   readonly epoch: number
   /** The supporters of the round before, its epoch, and until when the report may be trusted. */
   readonly view: (MembershipView & { readonly until: Micros; readonly epoch: number }) | null
@@ -182,10 +190,11 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
     wanted,
     gathering,
   } = change
-  const { isContested, mismatches, reportedConfig, epochGrowth } = change
+  const { longestLock, pace, isContested, mismatches, reportedConfig, epochGrowth } = change
   return {
     incarnation: state.incarnation,
-    longestLock: state.longestLock,
+    longestLock: longestLock ?? state.longestLock,
+    pace: pace ?? state.pace,
     silentUntil: silentUntil === undefined ? state.silentUntil : silentUntil,
     known: known ?? state.known,
     eligibility: eligibility ?? state.eligibility,
@@ -219,6 +228,7 @@ export function replaceKnown(state: LocalLeaderState, known: Known): LocalLeader
   return {
     incarnation: state.incarnation,
     longestLock: state.longestLock,
+    pace: state.pace,
     silentUntil: state.silentUntil,
     known,
     eligibility: state.eligibility,
@@ -296,6 +306,7 @@ export function adoptNodes(
     config,
   })
   return changed(vote, {
+    pace: state.pace && { ...state.pace, peers: inOrder(state.pace.peers) },
     gathering: gathering !== null && isIn(gathering.candidate) && isIn(gathering.parent) ? gathering : null,
     wanted: wanted?.every(isIn) === true ? wanted : null,
   })
@@ -308,6 +319,7 @@ export function shiftTimes(state: LocalLeaderState, by: Micros): LocalLeaderStat
   const { following } = known
   return {
     ...state,
+    pace: state.pace && shiftPace(state.pace, by),
     epochGrowth: state.epochGrowth && { ...state.epochGrowth, at: state.epochGrowth.at + by },
     silentUntil: later(state.silentUntil),
     known: {
@@ -344,7 +356,7 @@ export function shiftTimes(state: LocalLeaderState, by: Micros): LocalLeaderStat
       since: term.since + by,
       until: term.until + by,
       requestedAt: term.requestedAt + by,
-      supporters: term.supporters.map(({ node, until }) => ({ node, until: until + by })),
+      supporters: term.supporters.map((each) => ({ ...each, until: each.until + by })),
       outbid: term.outbid && { since: term.outbid.since + by, last: term.outbid.last + by },
     },
   }
@@ -355,11 +367,24 @@ export function withVotes(
   supporters: readonly NodeId[],
   answered: readonly NodeId[] = candidacy.answered,
 ): Candidacy {
-  const { request, at, epoch, renew, config, isProbe, previousAt, succeeds, isChosen } = candidacy
-  return { request, at, epoch, renew, config, isProbe, supporters, answered, previousAt, succeeds, isChosen }
+  const { request, at, lock, epoch, renew, config, isProbe, previousAt, succeeds, isChosen } = candidacy
+  return {
+    request,
+    at,
+    lock,
+    epoch,
+    renew,
+    config,
+    isProbe,
+    supporters,
+    answered,
+    previousAt,
+    succeeds,
+    isChosen,
+  }
 }
 
-/** The term, with these nodes bound to it until `until`. */
+/** The term, with these nodes bound by its request until `until`. An earlier request may bind them for longer. */
 export function withSupporters(term: Term, nodes: readonly NodeId[], until: Micros): Term {
   const supporters = term.supporters.slice()
   let members = term.members
@@ -367,12 +392,25 @@ export function withSupporters(term: Term, nodes: readonly NodeId[], until: Micr
     let place = 0
     while (place < supporters.length && compareIds((supporters[place] as Supporter).node, node) < 0)
       place += 1
-    const isKnown = supporters[place]?.node === node
-    supporters.splice(place, isKnown ? 1 : 0, { node, until })
+    const known = supporters[place]?.node === node ? (supporters[place] as Supporter) : null
+    const bound = { node, until: Math.max(until, known?.until ?? until), counter: term.request.counter }
+    supporters.splice(place, known === null ? 0 : 1, bound)
   }
   const isSameSet =
     supporters.length === members.length && supporters.every(({ node }, index) => node === members[index])
   if (!isSameSet) members = supporters.map(({ node }) => node)
-  const { token, epoch, since, request, requestedAt, config, outbid } = term
-  return { token, epoch, since, until: term.until, request, requestedAt, supporters, members, config, outbid }
+  const { token, epoch, since, request, requestedAt, lock, config, outbid } = term
+  return {
+    token,
+    epoch,
+    since,
+    until: term.until,
+    request,
+    requestedAt,
+    lock,
+    supporters,
+    members,
+    config,
+    outbid,
+  }
 }

@@ -16,8 +16,9 @@ import type { Ballots } from './ballot.ts'
 import type { Beacons } from './beacon.ts'
 import type { CandidacyHandlers } from './candidacy.ts'
 import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER, unchanged } from './context.ts'
-import { type Election, type Epoch, isSame, type Reply } from './messages.ts'
+import { type Ballot, type Election, type Epoch, isSame, type Reply } from './messages.ts'
 import { clearMismatch, reportMismatch } from './mismatches.ts'
+import type { Pacing } from './pacing.ts'
 import { createEpochRaising } from './raise.ts'
 import type { Reachability } from './reachability.ts'
 import { afterRound } from './record.ts'
@@ -40,8 +41,9 @@ export function createVoting(
   context: Context,
   beacons: Beacons,
   others: Reachability,
-  { isSupportable, castVote }: Ballots,
+  { isSupportable, refusedBounds, castVote }: Ballots,
   own: CandidacyHandlers,
+  { evidenceIn }: Pacing,
 ) {
   const { self, isMajority, isLeading, stableOf, settings } = context
   const { beaconFor, sendNotice } = beacons
@@ -173,11 +175,12 @@ export function createVoting(
   function replyTo(
     state: LocalLeaderState,
     to: NodeId,
-    { request, tree: order }: Election,
+    election: Election,
     support: boolean,
     stored: readonly LocalLeaderEffect[],
     now: Micros,
   ): LocalLeaderStep {
+    const { request, tree: order } = election
     if (to === self) {
       const counted = support ? countSupport(state, [self], request, now) : unchanged(state)
       return stored.length === 0
@@ -189,7 +192,7 @@ export function createVoting(
       candidate: to,
       request,
       parent: place?.parent ?? to,
-      votes: [{ node: self, support }],
+      votes: [ballotFor(state, election, support)],
       awaited: place?.children ?? [],
     }
     if (place === null || place.children.length === 0) {
@@ -199,6 +202,16 @@ export function createVoting(
       state: changed(state, { gathering }),
       effects: [...stored, setTimer(TIMER.gather, now + place.wait)],
     }
+  }
+
+  /** The own vote. A refusal because of the lock names the bounds. */
+  function ballotFor(state: LocalLeaderState, election: Election, support: boolean): Ballot {
+    const measured = evidenceIn(state)
+    const evidence = measured === null ? {} : { evidence: measured }
+    const refused = support ? null : refusedBounds(state, election)
+    if (refused === null) return { node: self, support, ...evidence }
+    const { shortest, longest } = refused
+    return { node: self, support, ...evidence, bounds: { shortest, longest } }
   }
 
   // ---- Along a tree ----
@@ -269,12 +282,7 @@ export function createVoting(
       const agreed = clearMismatch(informed, from)
       if (reply.candidate !== self) return countVotes(agreed, from, reply, receipt, now)
       // The answer of a node with other voters does not count.
-      const answers = countAnswers(
-        agreed,
-        reply.votes.map(({ node }) => node),
-        reply.request,
-        now,
-      )
+      const answers = countAnswers(agreed, answering(reply), reply.request, now)
       const counted = countVotes(answers.state, from, reply, receipt, now)
       if (answers.effects.length === 0) return counted
       return { state: counted.state, effects: [...answers.effects, ...counted.effects] }
@@ -282,6 +290,11 @@ export function createVoting(
     const step = countVotes(informed, from, reply, receipt, now)
     const odd = reportVoters(step.state, from, reply)
     return { state: odd.state, effects: [...step.effects, ...odd.effects] }
+  }
+
+  /** The nodes that have answered. A node that would grant no such lock has not: it cannot help. */
+  function answering({ votes }: Reply): readonly NodeId[] {
+    return votes.flatMap(({ node, bounds }) => (bounds === undefined ? [node] : []))
   }
 
   function countVotes(

@@ -4,7 +4,8 @@ import type { Message } from '../../core/index.ts'
 import { Reader, Writer } from '../../service/runtime/bytes.ts'
 import type { MessageLayout } from '../wire.ts'
 import { MOST_NUMBER } from './bounds.ts'
-import type { Beacon, Election, LocalLeaderMessage, Reply } from './messages.ts'
+import { HIGHEST_LEVEL, LONGEST_LOCK } from './levels.ts'
+import { type Beacon, type Election, type LocalLeaderMessage, NO_LOSS, type Reply } from './messages.ts'
 import { localLeaderWire } from './wire.ts'
 
 const BEACON: Beacon = {
@@ -78,6 +79,7 @@ describe('a message comes back as it was written', () => {
         tree: ['c', 'b', 'a'],
       },
     ],
+    ['a request with a lock', { ...ELECTION, renew: true, lock: LONGEST_LOCK }],
     ['an empty membership view', { ...ELECTION, view: { round: REQUEST, members: [] }, tree: [] }],
     ['the smallest reply', REPLY],
     [
@@ -89,6 +91,22 @@ describe('a message comes back as it was written', () => {
           { node: 3, support: false },
         ],
         promised: { number: 8, owner: 'c' },
+      },
+    ],
+    [
+      'a reply with evidence and bounds',
+      {
+        ...REPLY,
+        votes: [
+          { node: 'b', support: true, evidence: { late: 0, delay: HIGHEST_LEVEL, loss: NO_LOSS } },
+          {
+            node: 'c',
+            support: false,
+            evidence: { late: 3, delay: 4, loss: 0 },
+            bounds: { shortest: 20_000, longest: 20_000 },
+          },
+          { node: 'd', support: false, bounds: { shortest: 1, longest: MOST_NUMBER } },
+        ],
       },
     ],
     ['a release', RELEASE],
@@ -184,6 +202,26 @@ describe('a message out of bounds', () => {
     [
       { ...ELECTION, config: { id: [1, 1], sets: [['a'], ['b', 'a']] } },
       'Election.config.sets.1: must be sorted',
+    ],
+    [
+      { ...ELECTION, lock: LONGEST_LOCK + 1 },
+      `Election.lock: must be a whole number from 1 to ${LONGEST_LOCK}`,
+    ],
+    [
+      { ...REPLY, votes: [{ node: 'a', support: true, evidence: { late: 41, delay: 0, loss: 0 } }] },
+      'Reply.votes.evidence.late: must be a whole number from 0 to 40',
+    ],
+    [
+      { ...REPLY, votes: [{ node: 'a', support: true, evidence: { late: 0, delay: 0, loss: 16 } }] },
+      'Reply.votes.evidence.loss: must be a whole number from 0 to 15',
+    ],
+    [
+      { ...REPLY, votes: [{ node: 'a', support: false, bounds: { shortest: 5, longest: 4 } }] },
+      `Reply.votes.bounds.longest: must be a whole number from 5 to ${MOST_NUMBER}`,
+    ],
+    [
+      { ...REPLY, votes: [{ node: 'a', support: true, bounds: { shortest: 5, longest: 6 } }] },
+      'Reply.votes.bounds: must not accompany support',
     ],
     [{ ...ELECTION, wanted: ['a', 'a'] }, 'Election.wanted: names a node twice'],
     [{ ...ELECTION, tree: ['a', ''] }, `Election.tree: ${ID}`],

@@ -1,7 +1,6 @@
 /** The wire format of the messages, which are most of the traffic: docs/reference/wire.md. */
 import {
   type MessageLayout,
-  readFlag,
   readId,
   readIds,
   readList,
@@ -9,7 +8,6 @@ import {
   type WireFormat,
   type WireReader,
   type WireWriter,
-  writeFlag,
   writeId,
   writeIds,
   writeList,
@@ -22,6 +20,7 @@ import type {
   Certificate,
   Election,
   Epoch,
+  Evidence,
   Heartbeat,
   LocalLeaderMessage,
   MembershipView,
@@ -103,11 +102,16 @@ function readConfig(reader: WireReader): Configuration {
   return { id: [reader.u53(), reader.u53()], sets: readList(reader, () => readIds(reader)) }
 }
 
+const RENEWS = 1
+const HAS_LOCK = 2
+const ELECTION_FLAGS = 4
+
 function writeElection(writer: WireWriter, election: Election): void {
-  const { request, epoch, renew, config, certificate, view, wanted, tree } = election
+  const { request, epoch, renew, lock, config, certificate, view, wanted, tree } = election
   writeRequest(writer, request)
   writer.u53(epoch)
-  writeFlag(writer, renew)
+  writer.u8((renew ? RENEWS : 0) | (lock === undefined ? 0 : HAS_LOCK))
+  if (lock !== undefined) writer.u53(lock)
   writeConfig(writer, config)
   writeOptional(writer, certificate, (given) => {
     writeId(writer, given.owner)
@@ -122,12 +126,17 @@ function writeElection(writer: WireWriter, election: Election): void {
 }
 
 function readElection(reader: WireReader, beacon: Beacon): Election {
+  const request = readRequest(reader)
+  const epoch = reader.u53()
+  const flags = reader.below(ELECTION_FLAGS, 'flags')
+  const timed = (flags & HAS_LOCK) === 0 ? {} : { lock: reader.u53() }
   return {
     kind: 'Election',
     beacon,
-    request: readRequest(reader),
-    epoch: reader.u53(),
-    renew: readFlag(reader),
+    request,
+    epoch,
+    renew: (flags & RENEWS) !== 0,
+    ...timed,
     config: readConfig(reader),
     certificate: readOptional(
       reader,
@@ -142,13 +151,43 @@ function readElection(reader: WireReader, beacon: Beacon): Election {
   }
 }
 
+const SUPPORTS = 1
+const HAS_EVIDENCE = 2
+const HAS_BOUNDS = 4
+const BALLOT_FLAGS = 8
+
+function writeBallot(writer: WireWriter, { node, support, evidence, bounds }: Ballot): void {
+  writeId(writer, node)
+  writer.u8(
+    (support ? SUPPORTS : 0) |
+      (evidence === undefined ? 0 : HAS_EVIDENCE) |
+      (bounds === undefined ? 0 : HAS_BOUNDS),
+  )
+  if (evidence !== undefined) for (const hint of hintsOf(evidence)) writer.u8(hint)
+  if (bounds === undefined) return
+  writer.u53(bounds.shortest)
+  writer.u53(bounds.longest)
+}
+
+const hintsOf = ({ late, delay, loss }: Evidence): readonly number[] => [late, delay, loss]
+
+function readBallot(reader: WireReader): Ballot {
+  const node = readId(reader)
+  const flags = reader.below(BALLOT_FLAGS, 'flags')
+  const has = (flag: number): boolean => (flags & flag) !== 0
+  if (has(HAS_BOUNDS) && has(SUPPORTS)) reader.refuse('bounds with support')
+  return {
+    node,
+    support: has(SUPPORTS),
+    ...(has(HAS_EVIDENCE) ? { evidence: { late: reader.u8(), delay: reader.u8(), loss: reader.u8() } } : {}),
+    ...(has(HAS_BOUNDS) ? { bounds: { shortest: reader.u53(), longest: reader.u53() } } : {}),
+  }
+}
+
 function writeReply(writer: WireWriter, { candidate, request, votes, promised, config }: Reply): void {
   writeId(writer, candidate)
   writeRequest(writer, request)
-  writeList(writer, votes, ({ node, support }) => {
-    writeId(writer, node)
-    writeFlag(writer, support)
-  })
+  writeList(writer, votes, (vote) => writeBallot(writer, vote))
   writeEpoch(writer, promised)
   writeConfig(writer, config)
 }
@@ -159,7 +198,7 @@ function readReply(reader: WireReader, beacon: Beacon): Reply {
     beacon,
     candidate: readId(reader),
     request: readRequest(reader),
-    votes: readList(reader, (): Ballot => ({ node: readId(reader), support: readFlag(reader) })),
+    votes: readList(reader, () => readBallot(reader)),
     promised: readEpoch(reader),
     config: readConfig(reader),
   }

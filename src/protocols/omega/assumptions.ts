@@ -1,7 +1,7 @@
 /** σ and δ that the link times of a running group allow for, and the times that tolerate more. */
 import { microsOf, type PlainObject } from '../../core/index.ts'
 import { proposedMs, type TimingAssumptions } from '../hosting.ts'
-import { PROFILES } from '../local-leader/options.ts'
+import { PROFILES } from '../local-leader/profiles.ts'
 import type { OmegaOptions } from './group.ts'
 import { jitterMs } from './profiles.ts'
 

@@ -1,6 +1,13 @@
 /** What real nodes need to run the protocol. */
 import { microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
-import type { Asked, Chosen, PeerHosting, Problem } from '../hosting.ts'
+import {
+  type Asked,
+  type Chosen,
+  NO_FAST_PROFILE,
+  networkOf,
+  type PeerHosting,
+  type Problem,
+} from '../hosting.ts'
 import { omegaAssumptions } from './assumptions.ts'
 import { omegaForensics } from './forensics.ts'
 import { type OmegaOptions, omegaGroup, omegaInsight } from './group.ts'
@@ -10,7 +17,8 @@ import { recoverOmega } from './recover.ts'
 import { findOmegaFault } from './wire.ts'
 
 function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
-  const { mode = 'majority', profile = 'lan', priority = 0, data, options = {} } = asked
+  const { mode = 'majority', priority = 0, data, options = {} } = asked
+  const profile = networkOf(asked.profile)
   const problems: Problem[] = []
   const refuse = (field: string, message: string): void => void problems.push({ field, message })
   if (data === undefined) refuse('data', 'is required with omega, whose promises must survive a crash')
@@ -23,7 +31,8 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   for (const role of ['observer', 'witness'] as const) {
     if (asked[role] === true) refuse(role, 'does not apply to omega, which has no such role; remove it')
   }
-  if (problems.length > 0) return { problems }
+  if (profile === null) problems.push(NO_FAST_PROFILE)
+  if (profile === null || problems.length > 0) return { problems }
   const quorum = mode === 'local' ? 'none' : 'dynamic'
   const times = profileOptions(profile, options)
   return { options: { quorum, ...options, ...times, links: 'datagrams' } }
@@ -41,7 +50,7 @@ export const omegaHosting: PeerHosting = {
   summary: 'numbered views of the living, no leases, needs `data`',
   optionsFor,
   /** Users may set single times, within the bounds of the profile's network. */
-  problemsWith: (options, { profile = 'lan' }) => findBrokenTimes(profile, own(options)),
+  problemsWith: (options, { profile }) => findBrokenTimes(networkOf(profile) ?? 'lan', own(options)),
   assumptions: omegaAssumptions,
   slackOptions: () => ({}),
   leaseLength(options) {

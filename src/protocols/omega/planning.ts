@@ -2,8 +2,8 @@
 import type { PlainObject } from '../../core/index.ts'
 import { plural } from '../../core/text.ts'
 import type { HistoryOptions } from '../../links/index.ts'
-import type { Chosen } from '../hosting.ts'
-import { PROFILES } from '../local-leader/options.ts'
+import { type Chosen, NO_FAST_PROFILE, networkOf } from '../hosting.ts'
+import { PROFILES } from '../local-leader/profiles.ts'
 import type { MilestonePlan, Plan, PlanAsked, Planning } from '../planning.ts'
 import { computeOmegaGuarantees } from './guarantees.ts'
 import { findBrokenTimes, profileOptions } from './profiles.ts'
@@ -12,7 +12,9 @@ import type { OmegaSettings } from './settings.ts'
 type Options = HistoryOptions & Pick<OmegaSettings, 'quorum'>
 
 function optionsFor(asked: PlanAsked): Chosen {
-  const { mode, profile = 'lan' } = asked
+  const { mode } = asked
+  const profile = networkOf(asked.profile)
+  if (profile === null) return { problems: [NO_FAST_PROFILE] }
   const given: PlainObject = { ...asked.options, ...asked.chosen }
   const { links = 'datagrams', quorum } = given
   const isLocal = mode === 'local'
@@ -35,7 +37,8 @@ const IDLE_PERIODS = 20
 const idsOf = (nodes: number): readonly number[] => Array.from({ length: nodes }, (_, place) => place + 1)
 
 function describe({ asked, options }: Plan): MilestonePlan {
-  const { profile = 'lan', seeds } = asked
+  const { seeds } = asked
+  const profile = networkOf(asked.profile) ?? 'lan'
   const nodes = asked.nodes.length
   const chosen = options as unknown as Options
   const { deltaMs, deltaMinMs, sigmaMs } = PROFILES[profile]
@@ -111,6 +114,7 @@ export const omegaPlanning: Planning = {
   mostNodes: 50,
   seeds: 200,
   optionsFor,
-  problemsWith: (options, { profile = 'lan' }) => findBrokenTimes(profile, options as unknown as Options),
+  problemsWith: (options, { profile }) =>
+    findBrokenTimes(networkOf(profile) ?? 'lan', options as unknown as Options),
   describe,
 }

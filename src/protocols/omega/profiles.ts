@@ -11,10 +11,11 @@
  */
 import type { HistoryOptions } from '../../links/index.ts'
 import type { Problem } from '../hosting.ts'
-import { PROFILES } from '../local-leader/options.ts'
+import type { NetworkProfile } from '../hosting.ts'
+import { PROFILES } from '../local-leader/profiles.ts'
 
 type Times = Pick<HistoryOptions, 'pingMs' | 'timeoutMs' | 'alphaMs' | 'retransmitMs'>
-type ProfileName = keyof typeof PROFILES
+type ProfileName = NetworkProfile
 
 /** Each link carries two pings per period. The value for `lan` keeps every window of one second below ten datagrams. */
 const PING_MS: { readonly [name in ProfileName]: number } = { lan: 205, region: 300, wan: 1000 }

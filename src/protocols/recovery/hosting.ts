@@ -1,7 +1,14 @@
 /** What real nodes need to run the protocol. */
 import type { NodeId, Plain, PlainObject } from '../../core/index.ts'
 import { defectProblems } from '../defect-option.ts'
-import type { Asked, Chosen, PeerHosting, Problem } from '../hosting.ts'
+import {
+  type Asked,
+  type Chosen,
+  NO_FAST_PROFILE,
+  networkOf,
+  type PeerHosting,
+  type Problem,
+} from '../hosting.ts'
 import { omegaForensics } from '../omega/forensics.ts'
 import { omegaHosting } from '../omega/hosting.ts'
 import { findBrokenTimes, profileOptions } from '../omega/profiles.ts'
@@ -12,7 +19,8 @@ import { checkedManagerStable, findRecoveryFault, lengthOfIds, MOST_NODES } from
 const LONGEST_IDS = 150
 
 function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
-  const { mode = 'majority', profile = 'lan', priority = 0, data, options = {} } = asked
+  const { mode = 'majority', priority = 0, data, options = {} } = asked
+  const profile = networkOf(asked.profile)
   const problems: Problem[] = [...defectProblems(options)]
   const refuse = (field: string, message: string): void => void problems.push({ field, message })
   if (data === undefined) refuse('data', 'is required with recovery, whose job table must survive a crash')
@@ -32,7 +40,8 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   for (const role of ['observer', 'witness'] as const) {
     if (asked[role] === true) refuse(role, 'does not apply to recovery, which has no such role; remove it')
   }
-  if (problems.length > 0) return { problems }
+  if (profile === null) problems.push(NO_FAST_PROFILE)
+  if (profile === null || problems.length > 0) return { problems }
   const times = profileOptions(profile, options)
   return { options: { ...options, ...times, links: 'datagrams', model: false } }
 }
@@ -57,8 +66,8 @@ export const recoveryHosting: PeerHosting = {
   needs: 'peers',
   summary: 'jobs with checkpoints, resumed after failures; views as under omega, needs `data`',
   optionsFor,
-  problemsWith: (options, { profile = 'lan' }) =>
-    findBrokenTimes(profile, options as unknown as Parameters<typeof findBrokenTimes>[1]),
+  problemsWith: (options, { profile }) =>
+    findBrokenTimes(networkOf(profile) ?? 'lan', options as unknown as Parameters<typeof findBrokenTimes>[1]),
   ...(omegaHosting.assumptions === undefined ? {} : { assumptions: omegaHosting.assumptions }),
   slackOptions: () => ({}),
   leaseLength: omegaHosting.leaseLength,

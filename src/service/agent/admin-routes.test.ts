@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
+import { parseLeaseBounds } from '../node/api/arguments.ts'
+import { CommandRefusedError, type GroupStatus, type LeaseBounds, type TimingStatus } from '../node/index.ts'
 import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { createApp } from './app.ts'
 import { Claims } from './claims.ts'
@@ -23,6 +24,7 @@ const LEADING: GroupStatus = {
   membership: null,
   primary: null,
   datagrams: { sent: 0, received: 0, dropped: 0 },
+  timing: null,
   measured: NOTHING_MEASURED,
   warnings: [],
 }
@@ -43,6 +45,16 @@ function lab(
     status: () => state.status,
     stepDown: (options?: { readonly to?: unknown }) => state.stepDown(options?.to),
     removeVoter,
+    setLeaseBounds: async (bounds: LeaseBounds) => {
+      const { leaseMinMs, leaseMaxMs } = parseLeaseBounds(bounds)
+      const { timing } = state.status
+      if (timing === null) throw new CommandRefusedError('setLeaseBounds', 'the timing is fixed')
+      const next = {
+        leaseMinMs: leaseMinMs ?? timing.leaseMinMs,
+        leaseMaxMs: leaseMaxMs ?? timing.leaseMaxMs,
+      }
+      state.status = { ...state.status, timing: { ...timing, ...next } }
+    },
     async *trace() {},
   }
   const group = createServedGroup({ node, claims })
@@ -176,6 +188,69 @@ describe('the removal of a node', () => {
       500,
       refusal('RangeError', 'no room'),
     ])
+  })
+})
+
+describe('the bounds of leases', () => {
+  const TIMING: TimingStatus = {
+    level: 9,
+    levels: [9, 28],
+    leaseMs: 61.037,
+    renewalMs: 24,
+    marginMs: 24,
+    leaseMinMs: 60,
+    leaseMaxMs: 5000,
+    failoverMs: { typical: 58, worst: 140 },
+    need: null,
+    evidence: [],
+    refusals: [],
+  }
+
+  it.each([
+    ['{"leaseMinMs":20,"leaseMaxMs":2000}', { leaseMinMs: 20, leaseMaxMs: 2000 }],
+    ['{"leaseMaxMs":2000}', { leaseMinMs: 60, leaseMaxMs: 2000 }],
+  ])('are changed to %s until the agent restarts', async (body, changed) => {
+    expect(await lab({ timing: TIMING }).ask('POST', '/v1/lease-bounds', body)).toEqual([
+      200,
+      { group: 'g', id: 'a', ...changed, former: { leaseMinMs: 60, leaseMaxMs: 5000 }, until: 'restart' },
+    ])
+  })
+
+  it.each([
+    ['', 'body'],
+    ['{}', 'body'],
+    ['[]', 'body'],
+    ['{"leaseMinMs":"20"}', 'leaseMinMs'],
+    ['{"min":1}', 'body'],
+  ])('must be numbers: %s is refused', async (body, field) => {
+    const [status, response] = await lab({ timing: TIMING }).ask('POST', '/v1/lease-bounds', body)
+    const message =
+      'body: must have leaseMinMs, leaseMaxMs or both, in milliseconds, as in {"leaseMinMs": 20, "leaseMaxMs": 2000}'
+    expect([status, response]).toEqual([400, refusal('InvalidBody', message, field)])
+  })
+
+  it('must be within what timers can keep', async () => {
+    const [status, response] = await lab({ timing: TIMING }).ask(
+      'POST',
+      '/v1/lease-bounds',
+      '{"leaseMinMs":5}',
+    )
+    expect(status).toBe(400)
+    expect(response).toMatchObject({
+      error: { field: 'leaseMinMs', message: expect.stringContaining('5 is too short') as string },
+    })
+  })
+
+  it('do not exist where the timing is fixed', async () => {
+    expect(await lab().ask('POST', '/v1/lease-bounds', '{"leaseMinMs":20}')).toEqual([
+      409,
+      refusal('CommandRefused', 'setLeaseBounds was refused: the timing is fixed'),
+    ])
+  })
+
+  it('need the admin token', async () => {
+    const { ask } = lab({ timing: TIMING })
+    expect((await ask('POST', '/v1/lease-bounds', '{"leaseMinMs":20}', 'another'))[0]).toBe(401)
   })
 })
 

@@ -1,14 +1,14 @@
-/** The routes that change something: step down, remove a node, claim the term. All need the admin token. */
+/** The routes that change something: step down, remove a node, change the bounds of leases, claim the term. All need the admin token. */
 import type { Context, Hono } from 'hono'
 import type { z } from 'zod'
 import type { NodeId } from '../../core/index.ts'
-import type { ClaimResponse } from '../client/index.ts'
-import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
+import type { ClaimResponse, LeaseBoundsResponse } from '../client/index.ts'
+import { CommandRefusedError, type GroupStatus, InvalidArgumentError } from '../node/index.ts'
 import { checkAdminToken, errorResponse } from './admin.ts'
 import type { AppOptions, Handler, WithGroup } from './app.ts'
 import type { WithBody } from './body.ts'
 import { refuseOtherOrigins } from './hosts.ts'
-import { claimBodySchema, removeBodySchema, stepDownBodySchema } from './schemas.ts'
+import { claimBodySchema, leaseBoundsBodySchema, removeBodySchema, stepDownBodySchema } from './schemas.ts'
 import type { ServedGroup } from './served-group.ts'
 
 /** A step-down that takes longer is reported as unfinished. */
@@ -28,6 +28,7 @@ export function addAdminRoutes(
     )
   app.post('/v1/step-down', asAdmin(stepDown))
   app.post('/v1/remove', asAdmin(removeNode))
+  app.post('/v1/lease-bounds', asAdmin(setLeaseBounds))
   app.post('/v1/claim', asAdmin(claimTerm))
   app.delete(
     '/v1/claim',
@@ -120,6 +121,40 @@ async function removeNode(c: Context<WithBody>, { node }: ServedGroup): Promise<
     return errorResponse(c, 409, 'CommandRefused', error.message)
   }
   return c.json({ group: node.group, removing: id })
+}
+
+async function setLeaseBounds(c: Context<WithBody>, { node }: ServedGroup): Promise<Response> {
+  const body = leaseBoundsBodySchema.safeParse(parseBody(c.get('body')))
+  if (!body.success) {
+    const message =
+      'body: must have leaseMinMs, leaseMaxMs or both, in milliseconds, as in {"leaseMinMs": 20, "leaseMaxMs": 2000}'
+    return errorResponse(c, 400, 'InvalidBody', message, String(body.error.issues[0]?.path[0] ?? 'body'))
+  }
+  const before = node.status().timing
+  const { leaseMinMs, leaseMaxMs } = body.data
+  try {
+    await node.setLeaseBounds({
+      ...(leaseMinMs === undefined ? {} : { leaseMinMs }),
+      ...(leaseMaxMs === undefined ? {} : { leaseMaxMs }),
+    })
+  } catch (error) {
+    if (error instanceof InvalidArgumentError)
+      return errorResponse(c, 400, 'InvalidBody', error.message, error.field)
+    if (!(error instanceof CommandRefusedError)) throw error
+    return errorResponse(c, 409, 'CommandRefused', error.message)
+  }
+  const after = node.status().timing
+  const boundsOf = (seen: typeof after) => ({
+    leaseMinMs: seen?.leaseMinMs ?? 0,
+    leaseMaxMs: seen?.leaseMaxMs ?? 0,
+  })
+  return c.json({
+    group: node.group,
+    id: node.id,
+    ...boundsOf(after),
+    former: boundsOf(before),
+    until: 'restart',
+  } satisfies LeaseBoundsResponse)
 }
 
 function claimTerm(c: Context<WithBody>, { node, claims }: ServedGroup): Response {

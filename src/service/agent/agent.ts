@@ -220,6 +220,16 @@ function serveGroup(
     report('change', { leader: leader?.id ?? null, token: leader?.token ?? null, ...ended })
     group.watchers.sendStatus()
   })
+  node.on('level', ({ text, ...change }) => {
+    monitor.countLevelChange(change.cause)
+    report('level', {
+      leader: node.id,
+      token: node.view().leader?.token ?? null,
+      reason: text,
+      level: change,
+    })
+    group.watchers.sendStatus()
+  })
   node.on('view', (view) => {
     monitor.countView()
     report('view', { leader: view.id[1], view })

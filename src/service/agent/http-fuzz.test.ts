@@ -36,6 +36,7 @@ const STATUS: GroupStatus = {
   membership: null,
   primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  timing: null,
   measured: NOTHING_MEASURED,
   warnings: [],
 }
@@ -53,6 +54,10 @@ beforeAll(async () => {
     stepDown: () => {
       changes.push('stepDown')
       return Promise.resolve(true)
+    },
+    setLeaseBounds: () => {
+      changes.push('setLeaseBounds')
+      return Promise.resolve()
     },
     removeVoter: () => {
       changes.push('removeVoter')

@@ -12,6 +12,7 @@ export class LeaderMonitor {
   #terms = 0
   #warnings = 0
   #views = 0
+  readonly #levelChanges = new Map<string, number>()
   #alarm: string | null = null
 
   /** Calls `onAlarm` at most once. */
@@ -34,6 +35,15 @@ export class LeaderMonitor {
   /** Number of views that this node has installed since the agent started. */
   get views(): number {
     return this.#views
+  }
+
+  /** How often this node, as leader, changed the length of leases since the agent started, by cause. */
+  get levelChanges(): ReadonlyMap<string, number> {
+    return this.#levelChanges
+  }
+
+  countLevelChange(cause: string): void {
+    this.#levelChanges.set(cause, (this.#levelChanges.get(cause) ?? 0) + 1)
   }
 
   countView(): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { GroupStatus } from '../node/index.ts'
+import type { GroupStatus, TimingStatus } from '../node/index.ts'
 import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { type GroupMetrics, METRICS, renderMetrics } from './metrics.ts'
 
@@ -20,6 +20,7 @@ const STATUS: GroupStatus = {
   membership: null,
   primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  timing: null,
   measured: NOTHING_MEASURED,
   warnings: [],
 }
@@ -31,6 +32,7 @@ const measured = (status: Partial<GroupStatus> = {}, more: Partial<GroupMetrics>
   terms: 3,
   views: 0,
   warnings: 2,
+  levelChanges: new Map(),
   alarm: false,
   failureTolerance: 1,
   ...more,
@@ -87,6 +89,44 @@ describe('a metric', () => {
 
   it('shows an alarm', () => {
     expect(valuesOf('conclave_alarm', measured({}, { alarm: true }))).toEqual({ [OWN]: 1 })
+  })
+})
+
+describe('metrics of leases that tune themselves', () => {
+  const timing: TimingStatus = {
+    level: 9,
+    levels: [4, 24],
+    leaseMs: 61,
+    renewalMs: 24,
+    marginMs: 24,
+    leaseMinMs: 20,
+    leaseMaxMs: 2000,
+    failoverMs: { typical: 58, worst: 131 },
+    need: null,
+    evidence: [],
+    refusals: [],
+  }
+  const levelChanges = new Map([['late', 2]])
+
+  it.each<[string, number]>([
+    ['conclave_lease_level', 9],
+    ['conclave_lease_seconds', 0.061],
+    ['conclave_lease_min_seconds', 0.02],
+    ['conclave_lease_max_seconds', 2],
+    ['conclave_failover_expected_seconds', 0.058],
+    ['conclave_failover_worst_seconds', 0.131],
+  ])('%s is %d', (name, value) => {
+    expect(valuesOf(name, measured({ timing }))).toEqual({ [OWN]: value })
+    expect(valuesOf(name, measured())).toEqual({})
+  })
+
+  it('counts changes by their cause, and has no failover where no node can follow', () => {
+    const changes = valuesOf('conclave_lease_changes_total', measured({ timing }, { levelChanges }))
+    expect(changes[`${OWN},cause="late"`]).toBe(2)
+    expect(changes[`${OWN},cause="quiet"`]).toBe(0)
+    expect(valuesOf('conclave_lease_changes_total', measured({}, { levelChanges }))).toEqual({})
+    const alone = measured({ timing: { ...timing, failoverMs: null } })
+    expect(valuesOf('conclave_failover_worst_seconds', alone)).toEqual({})
   })
 })
 

@@ -1,6 +1,6 @@
 /** Metrics in the Prometheus text format. */
 import type { Membership } from '../../protocols/index.ts'
-import type { GroupStatus } from '../node/index.ts'
+import type { GroupStatus, LevelCause, TimingStatus } from '../node/index.ts'
 import type { Measured } from '../runtime/index.ts'
 
 export type GroupMetrics = {
@@ -11,6 +11,8 @@ export type GroupMetrics = {
   readonly views: number
   /** Warnings since the process started. */
   readonly warnings: number
+  /** Changes of the length of leases since the process started, by cause. */
+  readonly levelChanges: ReadonlyMap<string, number>
   readonly alarm: boolean
   /** Further voters that can fail, in the worst case. */
   readonly failureTolerance: number
@@ -39,6 +41,17 @@ const ofViews =
     const { membership } = measured.status
     return membership === null ? [] : one(() => value(membership, measured))(measured)
   }
+
+/** Only for groups whose leases tune themselves. */
+const ofTiming =
+  (value: (timing: TimingStatus) => number | null): Metric['of'] =>
+  (measured) => {
+    const { timing } = measured.status
+    const shown = timing === null ? null : value(timing)
+    return shown === null ? [] : one(() => shown)(measured)
+  }
+
+const LEVEL_CAUSES: readonly LevelCause[] = ['late', 'delay', 'round', 'loss', 'quiet', 'bounds', 'inherited']
 
 type Quantiles = readonly (readonly [quantile: string, ms: number])[]
 
@@ -181,6 +194,54 @@ export const METRICS: readonly Metric[] = [
             ['0.5', margin.p50],
           ],
     ),
+  },
+  {
+    name: 'conclave_lease_level',
+    type: 'gauge',
+    help: 'Leases that tune themselves: the level in force; each level is 5/4 of the one before',
+    of: ofTiming(({ level }) => level),
+  },
+  {
+    name: 'conclave_lease_seconds',
+    type: 'gauge',
+    help: 'Leases that tune themselves: present length of leases',
+    of: ofTiming(({ leaseMs }) => leaseMs / 1000),
+  },
+  {
+    name: 'conclave_lease_min_seconds',
+    type: 'gauge',
+    help: 'Leases that tune themselves: the shortest lease that this node asks for and grants',
+    of: ofTiming(({ leaseMinMs }) => leaseMinMs / 1000),
+  },
+  {
+    name: 'conclave_lease_max_seconds',
+    type: 'gauge',
+    help: 'Leases that tune themselves: the longest lease that this node asks for and grants',
+    of: ofTiming(({ leaseMaxMs }) => leaseMaxMs / 1000),
+  },
+  {
+    name: 'conclave_failover_expected_seconds',
+    type: 'gauge',
+    help: 'Leases that tune themselves: expected time from the crash of the leader to the next one, at this level',
+    of: ofTiming(({ failoverMs }) => (failoverMs === null ? null : failoverMs.typical / 1000)),
+  },
+  {
+    name: 'conclave_failover_worst_seconds',
+    type: 'gauge',
+    help: 'Leases that tune themselves: longest time from the crash of the leader to the next one, at this level',
+    of: ofTiming(({ failoverMs }) => (failoverMs === null ? null : failoverMs.worst / 1000)),
+  },
+  {
+    name: 'conclave_lease_changes_total',
+    type: 'counter',
+    help: 'Leases that tune themselves: changes of their length by this node as leader, by cause',
+    of: ({ group, id, status, levelChanges }) =>
+      status.timing === null
+        ? []
+        : LEVEL_CAUSES.map((cause) => ({
+            labels: { group, id, cause },
+            value: levelChanges.get(cause) ?? 0,
+          })),
   },
   {
     name: 'conclave_round_trip_seconds',

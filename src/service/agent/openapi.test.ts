@@ -57,7 +57,7 @@ describe('the description of the HTTP interface', () => {
 
   it('lists 401 and 403 for every operation that always needs the token', () => {
     const admin = operations.filter(({ operation }) => operation.security?.length === 1)
-    expect(admin).toHaveLength(4)
+    expect(admin).toHaveLength(5)
     for (const { name, operation } of admin)
       expect([name, '401' in operation.responses, '403' in operation.responses]).toEqual([name, true, true])
   })

@@ -18,6 +18,7 @@ const STATUS: GroupStatus = {
   membership: null,
   primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  timing: null,
   measured: NOTHING_MEASURED,
   warnings: [],
 }
@@ -47,6 +48,7 @@ function lab(collector = 'http://127.0.0.1:4318') {
           terms: 3,
           views: 0,
           warnings: 0,
+          levelChanges: new Map(),
           alarm: false,
           failureTolerance: 0,
         }),

@@ -23,6 +23,7 @@ const STATUS: GroupStatus = {
   membership: null,
   primary: null,
   datagrams: { sent: 0, received: 0, dropped: 0 },
+  timing: null,
   measured: NOTHING_MEASURED,
   warnings: [],
 }
@@ -42,6 +43,7 @@ function served(status: Partial<GroupStatus>, monitor = new LeaderMonitor(() => 
       status: () => ({ ...STATUS, ...status }),
       stepDown: () => Promise.resolve(true),
       removeVoter: () => Promise.resolve(),
+      setLeaseBounds: () => Promise.resolve(),
       async *trace() {},
     },
     monitor,

@@ -69,7 +69,7 @@ export function historyResponse({ node, history }: ServedGroup): HistoryResponse
 export function statusResponse(group: ServedGroup): StatusResponse {
   const { node, monitor, history, version } = group
   const status = node.status()
-  const { leader, mode, voters, nodes, membership, primary } = status
+  const { leader, mode, voters, nodes, membership, primary, timing } = status
   monitor.observeLeader(leader)
   history.observe(status)
   const leaderlessMs = monitor.leaderlessMs()
@@ -96,7 +96,8 @@ export function statusResponse(group: ServedGroup): StatusResponse {
     failureTolerance,
     evidenceTtlMs: status.evidenceForMs,
     leaderlessMs,
-    lease: node.lease,
+    lease: timing === null ? node.lease : { lengthMs: timing.leaseMs, marginMs: timing.marginMs },
+    ...(timing === null ? {} : { timing }),
     measured: status.measured,
     warnings: status.warnings,
     nodes: observedNodes(status, group),
@@ -123,6 +124,7 @@ export function measureGroup(group: ServedGroup): GroupMetrics {
     terms: monitor.terms,
     views: monitor.views,
     warnings: monitor.warnings,
+    levelChanges: monitor.levelChanges,
     alarm: monitor.alarm !== null,
     failureTolerance: statusResponse(group).failureTolerance,
   }

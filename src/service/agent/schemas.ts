@@ -92,6 +92,48 @@ const observedNode = node.extend({
   measured: measured.nullable().describe('what it measured about itself, as it last told'),
 })
 
+const levelCause = z.enum(['late', 'delay', 'round', 'loss', 'quiet', 'bounds', 'inherited'])
+
+const timing = z.strictObject({
+  level: z.number().describe('the level in force; each level is 5/4 of the one before'),
+  levels: z.tuple([z.number(), z.number()]).describe('the lowest and the highest level between the bounds'),
+  leaseMs: z.number().describe('length of leases at this level'),
+  renewalMs: z.number().describe('how often the leader renews its lease'),
+  marginMs: z
+    .number()
+    .describe('what remains of the lease after the slowest renewal that succeeds at the first attempt'),
+  leaseMinMs: z.number().describe('bound of this node'),
+  leaseMaxMs: z.number().describe('bound of this node'),
+  failoverMs: z
+    .strictObject({ typical: z.number(), worst: z.number() })
+    .nullable()
+    .describe('from the crash of the leader until another node leads, at this level; null: no node can'),
+  need: z
+    .strictObject({
+      level: z.number(),
+      leaseMs: z.number(),
+      cause: levelCause,
+      by: id.nullable().describe('the node that supplied the evidence'),
+      text: z.string().describe('one sentence'),
+    })
+    .nullable()
+    .describe('the level that the measurements ask for, and why; null on nodes that do not lead'),
+  evidence: z
+    .array(
+      z.strictObject({
+        id,
+        latenessMs: z.number(),
+        delayMs: z.number(),
+        loss: z.number().describe("part of the leader's messages that it missed"),
+        msAgo: z.number(),
+      }),
+    )
+    .describe('what each voter measured, as upper bounds; empty on nodes that do not lead'),
+  refusals: z
+    .array(z.strictObject({ id, leaseMinMs: z.number(), leaseMaxMs: z.number() }))
+    .describe('nodes that refused a lease outside their bounds, and those bounds'),
+})
+
 const warning = z.strictObject({
   at: z.string().describe('time of the last warning of this kind'),
   what: z.string(),
@@ -150,8 +192,9 @@ export const statusSchema = z.strictObject({
         .describe('what remains of the lease after the slowest renewal that succeeds at the first attempt'),
     })
     .describe(
-      'computed from the constants; the same for every leader of the group; under a protocol without leases: of the replies of a peer',
+      'computed from the constants, or from the level in force; under a protocol without leases: of the replies of a peer',
     ),
+  timing: timing.optional().describe('only where leases tune themselves: their present length, and why'),
   measured: measured
     .nullable()
     .describe('what this node measured about itself; null where it measures nothing'),
@@ -259,18 +302,41 @@ export const claimSchema = z.strictObject({
     .describe('whether the agent wants to end its term and waits for the release of this claim'),
 })
 export const removeBodySchema = z.strictObject({ id: z.string().min(1).max(200) })
+export const leaseBoundsBodySchema = z
+  .strictObject({ leaseMinMs: z.number().optional(), leaseMaxMs: z.number().optional() })
+  .refine(({ leaseMinMs, leaseMaxMs }) => leaseMinMs !== undefined || leaseMaxMs !== undefined)
+const bounds = { leaseMinMs: z.number(), leaseMaxMs: z.number() }
+export const leaseBoundsSchema = z.strictObject({
+  group,
+  id,
+  ...bounds,
+  former: z.strictObject(bounds).describe('the bounds before'),
+  until: z
+    .literal('restart')
+    .describe('the bounds are not stored: a restarted agent has those of its configuration'),
+})
 export const removeSchema = z.strictObject({ group, removing: id })
 export const releaseSchema = z.strictObject({ group })
 export const eventSchema = z.strictObject({
   at: z.string(),
   group,
   self: id,
-  event: z.enum(['elected', 'revoked', 'change', 'view', 'warning', 'alarm']),
+  event: z.enum(['elected', 'revoked', 'change', 'view', 'level', 'warning', 'alarm']),
   leader: id.nullable(),
   token,
   term: z.number().nullable().describe('elected and revoked: number of the term in this process, from 1'),
   reason: z.string().nullable(),
   cause: cause.optional().describe('why a term ended; only in events that end one'),
+  level: z
+    .strictObject({
+      level: z.number(),
+      leaseMs: z.number(),
+      fromMs: z.number().describe('the length before'),
+      cause: levelCause,
+      by: id.nullable(),
+    })
+    .optional()
+    .describe('level only: this agent leads, and changed the length of leases; reason says why'),
   view: z
     .strictObject({ ...viewFields, joined: z.array(id), left: z.array(id) })
     .optional()

@@ -11,7 +11,10 @@ import { leaderResponse, statusResponse } from './responses.ts'
 import { type WatchedGroup, Watchers } from './watchers.ts'
 
 export type ServedGroup = {
-  readonly node: Pick<ConclaveNode, 'group' | 'id' | 'lease' | 'status' | 'removeVoter' | 'trace'> & {
+  readonly node: Pick<
+    ConclaveNode,
+    'group' | 'id' | 'lease' | 'status' | 'removeVoter' | 'setLeaseBounds' | 'trace'
+  > & {
     stepDown(options?: { readonly signal?: AbortSignal; readonly to?: NodeId }): Promise<boolean>
   }
   readonly events: EventLog
@@ -53,9 +56,17 @@ export function createServedGroup<Node extends ServedGroup['node']>(
 
 /** The status for watchers. Its gist changes when the condition of the group does. */
 function describeStatus(status: StatusResponse): ReturnType<WatchedGroup['status']> {
-  const { level, leader, self, nodes, warnings } = status
+  const { level, leader, self, nodes, warnings, timing } = status
   const reachable = nodes.map((node) => (node.reachable ? node.id : null))
-  const gist = JSON.stringify([level, leader?.id, leader?.token, self.role, reachable, warnings.length])
+  const gist = JSON.stringify([
+    level,
+    leader?.id,
+    leader?.token,
+    self.role,
+    reachable,
+    warnings.length,
+    timing?.level,
+  ])
   return { gist, json: () => JSON.stringify(status, roundNumbers) }
 }
 

@@ -23,6 +23,7 @@ const STATUS: GroupStatus = {
   membership: null,
   primary: null,
   datagrams: { sent: 0, received: 0, dropped: 0 },
+  timing: null,
   measured: NOTHING_MEASURED,
   warnings: [],
 }
@@ -38,6 +39,7 @@ function agent(trace: () => AsyncGenerator<string, void, void> = async function*
     status: () => STATUS,
     stepDown: () => Promise.resolve(true),
     removeVoter: () => Promise.resolve(),
+    setLeaseBounds: () => Promise.resolve(),
     trace,
   }
   const served = createServedGroup({ node, events })

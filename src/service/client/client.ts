@@ -7,6 +7,7 @@ import type {
   ClaimResponse,
   HistoryResponse,
   LeaderResponse,
+  LeaseBoundsResponse,
   MembersResponse,
   RemoveResponse,
   StatusResponse,
@@ -45,6 +46,22 @@ export async function removeNode(options: AdminOptions & { readonly id: string }
     body: JSON.stringify({ id: options.id }),
   }
   return parseJson(options, await sendRequest(options, '/v1/remove', init))
+}
+
+/**
+ * Changes the bounds of leases of the agent's node, until it is restarted. A bound that is not given stays. Throws
+ * RequestRefusedError with status 400 for bounds that cannot work, and 409 where the timing is fixed.
+ */
+export async function setLeaseBounds(
+  options: AdminOptions & { readonly leaseMinMs?: number; readonly leaseMaxMs?: number },
+): Promise<LeaseBoundsResponse> {
+  const { leaseMinMs, leaseMaxMs } = options
+  const init = {
+    method: 'POST',
+    headers: adminHeaders(options),
+    body: JSON.stringify({ leaseMinMs, leaseMaxMs }),
+  }
+  return parseJson(options, await sendRequest(options, '/v1/lease-bounds', init))
 }
 
 /**
@@ -173,6 +190,7 @@ const EVENTS: ReadonlySet<string> = new Set<AgentEvent['event']>([
   'revoked',
   'change',
   'view',
+  'level',
   'warning',
   'alarm',
 ])

@@ -81,6 +81,51 @@ export type ObservedNodeResponse = NodeResponse & {
   readonly measured: Measured | null
 }
 
+/**
+ * Why leases have their length. `late`: a node handled timers late. `delay`: messages to a node were slow. `round`: a
+ * majority answered slowly. `loss`: messages got lost. `quiet`: nothing was late. `bounds`: the bounds of a node.
+ * `inherited`: from the leader before, or from an election that needed more time.
+ */
+export type LevelCause = 'late' | 'delay' | 'round' | 'loss' | 'quiet' | 'bounds' | 'inherited'
+
+/** Leases that tune themselves: their present length, what it gives, and why. */
+export type TimingResponse = {
+  /** The level in force, and the lowest and highest level between the bounds. */
+  readonly level: number
+  readonly levels: readonly [least: number, most: number]
+  /** The length of leases at this level, and how often the leader renews its lease. */
+  readonly leaseMs: number
+  readonly renewalMs: number
+  /** What remains of the lease after the slowest renewal that succeeds at the first attempt. */
+  readonly marginMs: number
+  /** The bounds of this node. */
+  readonly leaseMinMs: number
+  readonly leaseMaxMs: number
+  /** From the crash of the leader until another node leads, at this level. Null: no node can. */
+  readonly failoverMs: { readonly typical: number; readonly worst: number } | null
+  /** The level that the measurements ask for, and why. Only the leader knows it: null on other nodes. */
+  readonly need: {
+    readonly level: number
+    readonly leaseMs: number
+    readonly cause: LevelCause
+    /** The node that supplied the evidence. */
+    readonly by: Id | null
+    /** One sentence. */
+    readonly text: string
+  } | null
+  /** What each voter measured, as upper bounds, as the leader last heard. Empty on other nodes. */
+  readonly evidence: readonly {
+    readonly id: Id
+    readonly latenessMs: number
+    readonly delayMs: number
+    /** The part of the leader's messages that it missed. */
+    readonly loss: number
+    readonly msAgo: number
+  }[]
+  /** Nodes that refused a lease outside their bounds, and those bounds. */
+  readonly refusals: readonly { readonly id: Id; readonly leaseMinMs: number; readonly leaseMaxMs: number }[]
+}
+
 /** A warning of this node. A repeated warning is listed once, with the time of the last. */
 export type WarningResponse = {
   readonly at: string
@@ -119,10 +164,12 @@ export type StatusResponse = LeaderResponse & {
   /** Time since the agent last knew of a leader. Null while it knows of one. */
   readonly leaderlessMs: number | null
   /**
-   * Computed from the constants: the length of a lease, and what remains of it after the slowest renewal that succeeds at
-   * the first attempt. Under a protocol without leases: the same for the replies of a peer.
+   * The length of a lease, and what remains of it after the slowest renewal that succeeds at the first attempt. Computed
+   * from the constants, or from the level in force. Under a protocol without leases: the same for the replies of a peer.
    */
   readonly lease: { readonly lengthMs: number; readonly marginMs: number }
+  /** Only where leases tune themselves. */
+  readonly timing?: TimingResponse | undefined
   /** Null where the election measures nothing, as in a store. */
   readonly measured: Measured | null
   /** The newest first, at most 50. */
@@ -219,14 +266,15 @@ export type LocalResponse = {
 
 /**
  * An event, as one agent observed it. `elected` and `revoked` are about the agent's own terms, `change` about the leader
- * that it follows, `view` about the membership. `warning` and `alarm` are for operators.
+ * that it follows, `view` about the membership, `level` about the length of leases. `warning` and `alarm` are for
+ * operators.
  */
 export type AgentEvent = {
   readonly at: string
   readonly group: string
   /** The node that observed the event. */
   readonly self: Id
-  readonly event: 'elected' | 'revoked' | 'change' | 'view' | 'warning' | 'alarm'
+  readonly event: 'elected' | 'revoked' | 'change' | 'view' | 'level' | 'warning' | 'alarm'
   readonly leader: Id | null
   readonly token: number | null
   /** `elected` and `revoked`: number of the term in this process, from 1. Null for other events. */
@@ -234,6 +282,17 @@ export type AgentEvent = {
   readonly reason: string | null
   /** Why a term ended. Only in events that end one; then `leader` of a `revoked` is the former leader. */
   readonly cause?: Cause | undefined
+  /** `level` only: this agent leads, and changed the length of leases. `reason` says why in a sentence. */
+  readonly level?:
+    | {
+        readonly level: number
+        readonly leaseMs: number
+        /** The length before. */
+        readonly fromMs: number
+        readonly cause: LevelCause
+        readonly by: Id | null
+      }
+    | undefined
   /** `view` only. A node that returns with a new incarnation is in both `left` and `joined`. */
   readonly view?:
     | (ViewResponse & { readonly joined: readonly Id[]; readonly left: readonly Id[] })
@@ -245,6 +304,17 @@ export type StepDownResponse = {
   readonly steppedDown: { readonly id: Id; readonly token: number | null }
   /** The node that the term was handed over to. Null when any node could follow. */
   readonly to: Id | null
+}
+
+export type LeaseBoundsResponse = {
+  readonly group: string
+  readonly id: Id
+  /** The bounds of the agent's node from now on, and those before. */
+  readonly leaseMinMs: number
+  readonly leaseMaxMs: number
+  readonly former: { readonly leaseMinMs: number; readonly leaseMaxMs: number }
+  /** The bounds are not stored: a restarted agent has the bounds of its configuration. */
+  readonly until: 'restart'
 }
 
 export type RemoveResponse = { readonly group: string; readonly removing: Id }

@@ -3,7 +3,7 @@
  * defaults. The result is checked as a whole, and all problems are reported at once, each with its place.
  */
 import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
-import { peerHosting } from '../../protocols/index.ts'
+import { type LeaseFields, peerHosting } from '../../protocols/index.ts'
 import { parseAddress } from './address.ts'
 import { checked } from './checked.ts'
 import { isInStore, NEEDS_STORE, TWO_ROLES } from './fields.ts'
@@ -159,6 +159,17 @@ function joinOptionsOf(node: NodeConfig, key: readonly Uint8Array[]): JoinOption
     ...(peerHosting(protocol).listsRoles ? {} : { observer: node.observer, witness: node.witness }),
     options: { ...node.options, ...listed('observers'), ...listed('witnesses') },
     ...(data === undefined ? {} : { data }),
+    ...leaseFieldsOf(node),
+  }
+}
+
+/** The fields that are given. */
+function leaseFieldsOf({ timing, leaseMinMs, leaseMaxMs, leaseLossPerDay }: NodeConfig): LeaseFields {
+  return {
+    ...(timing === undefined ? {} : { timing }),
+    ...(leaseMinMs === undefined ? {} : { leaseMinMs }),
+    ...(leaseMaxMs === undefined ? {} : { leaseMaxMs }),
+    ...(leaseLossPerDay === undefined ? {} : { leaseLossPerDay }),
   }
 }
 

@@ -84,6 +84,20 @@ export const storeNodeId = nodeId.refine((id) => Buffer.byteLength(id) <= MAX_ST
   error: `must be at most ${MAX_STORE_ID_BYTES} bytes long, because a register has room for no more`,
 })
 
+/** The bounds of bounds: below, timers cannot keep a lease; above, `conclave recover` would not wait long enough. */
+const MIN_LEASE_MS = 10
+const MAX_LEASE_MS = 60_000
+export const leaseMs = z
+  .number()
+  .min(MIN_LEASE_MS, {
+    error: ({ input }) =>
+      `${String(input)} is too short, because timers of a process cannot keep such leases; use ${MIN_LEASE_MS} or more`,
+  })
+  .max(MAX_LEASE_MS, {
+    error: ({ input }) =>
+      `${String(input)} is too long, because a group waits that long for a leader that is gone; use ${MAX_LEASE_MS} or less`,
+  })
+
 export const nodeFields = {
   group: name.describe('the group that this node belongs to'),
   id: nodeId.describe('the id of this node; no two processes of a group may share one'),
@@ -117,8 +131,28 @@ export const nodeFields = {
     ),
   mode: z.enum(['local', 'majority']).describe('majority: one leader overall; local: one in each partition'),
   profile: z
-    .enum(['lan', 'region', 'wan'])
-    .describe('the network between the nodes; it determines the timing constants'),
+    .enum(['fast', 'lan', 'region', 'wan'])
+    .describe(
+      'the network between the nodes; it determines the timing: bounds of leases (`timing: adaptive`) or constants. fast: quiet hosts side by side, leases from 20 ms to 2 s',
+    ),
+  timing: z
+    .enum(['fixed', 'adaptive'])
+    .describe(
+      'adaptive: the leader measures how late nodes and messages are, and chooses the shortest lease that the measurements allow; fixed: constants, which must be the same on all nodes',
+    ),
+  leaseMinMs: leaseMs.describe(
+    'with `timing: adaptive`: the shortest lease; shorter leases fail over sooner and cost more messages. Without it, from the profile',
+  ),
+  leaseMaxMs: leaseMs.describe(
+    'with `timing: adaptive`: the longest lease, which a group on busy hosts needs. Without it, from the profile',
+  ),
+  leaseLossPerDay: z
+    .number()
+    .min(0.01)
+    .max(100_000)
+    .describe(
+      'with `timing: adaptive`: how many leases may be lost in a day because a node or a message was late; 1 by default',
+    ),
   priority: z
     .int()
     .min(-MAX_PRIORITY)
@@ -145,6 +179,10 @@ export const NETWORK_ONLY = [
   'secrecy',
   'data',
   'mode',
+  'timing',
+  'leaseMinMs',
+  'leaseMaxMs',
+  'leaseLossPerDay',
   'priority',
   'sticky',
   'observer',

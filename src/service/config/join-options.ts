@@ -1,6 +1,6 @@
 /** The options of `join`: their types, and the settings of the election that follow from them. */
 import { present } from '../../core/index.ts'
-import { DEFAULT_PROTOCOL, peerHosting } from '../../protocols/index.ts'
+import { DEFAULT_PROTOCOL, type ProfileName, peerHosting } from '../../protocols/index.ts'
 import { sealer } from '../runtime/index.ts'
 import { parseAddress, parsePeer } from './address.ts'
 import type { NetworkElectionSettings } from './election-settings.ts'
@@ -43,7 +43,18 @@ export type JoinOptions = WorkOptions & {
   /** A protocol whose nodes exchange messages: docs/explanation/choosing-a-protocol.md. `loadProtocol` adds your own. */
   readonly protocol?: string
   readonly mode?: 'local' | 'majority'
-  readonly profile?: 'lan' | 'region' | 'wan'
+  /** The network between the nodes: the bounds of leases, or the constants. */
+  readonly profile?: ProfileName
+  /**
+   * `adaptive`: the leader measures how late nodes and messages are, and chooses the length of leases between
+   * `leaseMinMs` and `leaseMaxMs`. `fixed`: constants, which must be the same on all nodes.
+   */
+  readonly timing?: 'fixed' | 'adaptive'
+  /** With adaptive timing: the shortest and the longest lease; from the profile by default. */
+  readonly leaseMinMs?: number
+  readonly leaseMaxMs?: number
+  /** With adaptive timing: how many leases may be lost in a day because a node or a message was late; 1 by default. */
+  readonly leaseLossPerDay?: number
   /** Whether only a node with a higher priority replaces a leader; true by default. */
   readonly sticky?: boolean
   readonly priority?: number

@@ -58,7 +58,36 @@ it.each<[{ readonly [field: string]: unknown }, string]>([
   [{ data: '' }, 'data: must be a non-empty string'],
   [{ data: 7 }, 'data: 7 is not a string'],
   [{ mode: 'sideways' }, 'mode: "sideways" is not one of "local", "majority"'],
-  [{ profile: 'moon' }, 'profile: "moon" is not one of "lan", "region", "wan"'],
+  [{ profile: 'moon' }, 'profile: "moon" is not one of "fast", "lan", "region", "wan"'],
+  [{ timing: 'slow' }, 'timing: "slow" is not one of "fixed", "adaptive"'],
+  [
+    { leaseMinMs: 5 },
+    'leaseMinMs: 5 is too short, because timers of a process cannot keep such leases; use 10 or more',
+  ],
+  [{ leaseMaxMs: 90_000 }, 'leaseMaxMs: 90000 is too long'],
+  [{ leaseMinMs: '20' }, 'leaseMinMs: "20" is not a finite number'],
+  [
+    { leaseMinMs: 6000 },
+    'leaseMinMs: 6000 is above leaseMaxMs, which is 5000 in the profile lan; set both, leaseMaxMs at least 1.25 times leaseMinMs',
+  ],
+  [{ leaseMinMs: 100, leaseMaxMs: 101 }, 'leaseMaxMs: 101 is too close to leaseMinMs; use 125 or more'],
+  [
+    { timing: 'adaptive', mode: 'local' },
+    'timing: adaptive only works with mode: majority; use timing: fixed in local mode',
+  ],
+  [
+    { timing: 'fixed', leaseMinMs: 20 },
+    'leaseMinMs: only works with timing: adaptive; set that, or remove this bound',
+  ],
+  [{ options: { timing: 'adaptive' } }, 'options.timing: use the field `timing` instead'],
+  [
+    { protocol: 'omega', data: '/nowhere', peers: ['b=h:1'], leaseMinMs: 20 },
+    'leaseMinMs: does not apply to the protocol omega, whose timing is fixed; remove it',
+  ],
+  [
+    { protocol: 'omega', data: '/nowhere', peers: ['b=h:1'], profile: 'fast' },
+    'profile: fast needs leases that tune themselves, which this protocol does not have; use lan, region or wan',
+  ],
   [{ observer: 'yes' }, 'observer: "yes" is not true or false'],
   [{ observer: true, witness: true }, 'witness: a witness votes, an observer does not; choose one'],
   [{ priority: 1.5 }, 'priority: 1.5 is not an integer'],

@@ -50,7 +50,7 @@ describe('a field of a file', () => {
     [{ keyFile: ['/k', ''] }, ['keyFile[1]: must be a non-empty string']],
     [{ keyFile: 7 }, ['keyFile: 7 is not a string or a list']],
     [{ mode: 'global' }, ['mode: "global" is not one of "local", "majority"']],
-    [{ profile: 'LAN' }, ['profile: "LAN" is not one of "lan", "region", "wan"']],
+    [{ profile: 'LAN' }, ['profile: "LAN" is not one of "fast", "lan", "region", "wan"']],
     [{ sticky: 1 }, ['sticky: 1 is not true or false']],
     [{ options: { a: { b: [1, null, 'x'] } } }, []],
     [{ options: 'a=1' }, ['options: "a=1" is not an object']],

@@ -101,6 +101,10 @@ export const nodeSchema = z.strictObject({
   ...overNetwork,
   protocol: protocolName('peers'),
   data: nodeFields.data.optional(),
+  timing: nodeFields.timing.optional(),
+  leaseMinMs: nodeFields.leaseMinMs.optional(),
+  leaseMaxMs: nodeFields.leaseMaxMs.optional(),
+  leaseLossPerDay: nodeFields.leaseLossPerDay.optional(),
 })
 
 /** One node of a group in a store. */

@@ -34,7 +34,7 @@ export {
 } from './api/errors.ts'
 export { join } from './api/join.ts'
 export type { LossReason } from './api/loss-reason.ts'
-export type { ConclaveNode, LeadOptions, StepDownOptions } from './api/node.ts'
+export type { ConclaveNode, LeadOptions, LeaseBounds, StepDownOptions } from './api/node.ts'
 export type {
   GroupStatus,
   IneligibleReason,
@@ -44,5 +44,12 @@ export type {
   RecentWarning,
 } from './api/status.ts'
 export type { Term } from './api/term.ts'
+export type {
+  LevelCause,
+  LevelChange,
+  LevelNeed,
+  TimingStatus,
+  VoterEvidence,
+} from './api/timing-status.ts'
 export type { NodeStatus, NodeView } from './election/election.ts'
 export type { LeaseTiming } from './election/lease-timing.ts'

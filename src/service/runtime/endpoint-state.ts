@@ -1,5 +1,5 @@
 /** What an endpoint reads from the state and the stable data of the host protocol. */
-import type { Micros, NodeId, Plain } from '../../core/index.ts'
+import type { Micros, NodeId, Plain, View } from '../../core/index.ts'
 import type { Datagram, FailAwareState } from '../../links/index.ts'
 
 /** The stable data of all groups, by name. */
@@ -29,4 +29,15 @@ export function roundTripOf(
 /** The incarnation of a peer; null before a session with it began. */
 export function incarnationOf({ peers, sessions }: FailAwareState, peer: NodeId): number | null {
   return sessions[peers.indexOf(peer)]?.incarnation ?? null
+}
+
+/** The token of the term that a view shows; undefined when the node does not lead. */
+export function termTokenIn(view: () => View): number | null | undefined {
+  try {
+    const { role, token } = view()
+    return role === 'leader' ? token : undefined
+  } catch {
+    // A state that cannot be read may be a leader's.
+    return null
+  }
 }

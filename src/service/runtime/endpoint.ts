@@ -10,9 +10,12 @@ import { type Datagram, type Group, isStale, stateInBundle } from '../../links/i
 import {
   type GroupSpec,
   groupFor,
+  handOverProblemFor,
   host,
   type Insight,
   insightFor,
+  type LeaseInsight,
+  leaseInsightFor,
   peerHosting,
 } from '../../protocols/index.ts'
 import { ABOUT } from './about.ts'
@@ -22,7 +25,7 @@ import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
 import type { ElectionEvents } from './election-events.ts'
 import { EndpointObserver } from './endpoint-observer.ts'
-import { incarnationOf, roundTripOf, sessionsIn } from './endpoint-state.ts'
+import { incarnationOf, roundTripOf, sessionsIn, termTokenIn } from './endpoint-state.ts'
 import { InvalidGroupError } from './errors.ts'
 import type { NetworkFaults } from './fault-injection.ts'
 import { GroupStorage } from './group-storage.ts'
@@ -333,13 +336,16 @@ export class Endpoint {
 
   /** Why the leader of the group cannot hand over to a node; null if it can. */
   handOverProblem(name: string, to: NodeId): string | null {
-    const { protocol, nodes, options } = this.#joined(name).spec
-    const { handOverProblem } = peerHosting(protocol)
-    if (handOverProblem === undefined) return `under ${protocol} the next leader cannot be chosen`
-    const identity = { self: this.self, nodes }
+    const { spec } = this.#joined(name)
     return this.#loop.inspect((state, now) =>
-      handOverProblem(identity, options, stateInBundle(state, name), to, now),
+      handOverProblemFor(this.self, spec, stateInBundle(state, name), to, now),
     )
+  }
+
+  /** The present length of leases in the group, and why; null where the timing is fixed. */
+  leaseInsight(name: string): LeaseInsight | null {
+    const { spec } = this.#joined(name)
+    return this.#loop.inspect((state) => leaseInsightFor(this.self, spec, stateInBundle(state, name)))
   }
 
   insight(name: string): Insight {
@@ -432,19 +438,8 @@ export class Endpoint {
   /** The loop has failed: a leader stops leading before anything else happens. */
   #endTerms(): void {
     for (const [name, { group, events }] of this.#groups) {
-      const token = this.#termToken(name, group)
+      const token = termTokenIn(() => group.protocol.view(stateInBundle(this.#loop.state, name), this.now()))
       if (token !== undefined) events.output({ type: 'demoted', token, cause: 'failed' })
-    }
-  }
-
-  /** The token of the term that the group's state shows; undefined when the node does not lead. */
-  #termToken(name: string, { protocol }: Group): number | null | undefined {
-    try {
-      const { role, token } = protocol.view(stateInBundle(this.#loop.state, name), this.#clock.now())
-      return role === 'leader' ? token : undefined
-    } catch {
-      // A state that cannot be read may be a leader's.
-      return null
     }
   }
 }

@@ -25,6 +25,41 @@ function lab(times: ThreadTimes | null = null) {
 
 const HEARD_ALL = { silent: [], isMinority: false, silentFor: null, latePeer: null }
 
+describe('leases that tune themselves', () => {
+  it('expire because of what the present lease does not tolerate, and warn of what no lease does', () => {
+    const warnings: string[] = []
+    const present = {
+      sigma: 6000,
+      delta: 3000,
+      names: { sigma: 'σ of this lease', delta: 'δ of this lease' },
+    }
+    const monitor = new GroupMonitor({
+      assumed: ASSUMED,
+      present: () => present,
+      remedy: () => ({ leaseMaxMs: 7000 }),
+      warn: (what, detail) => warnings.push(`${what}: ${detail}`),
+    })
+    const measures = new ProcessMeasures(0, { read: () => null, close() {} })
+    measures.add(monitor)
+    monitor.noteRenewal(null, 9 * SECOND)
+    measures.noteLateness(5000, 10 * SECOND)
+    expect(monitor.late).toBeNull()
+    measures.noteLateness(12_000, 11 * SECOND)
+    measures.tick(14 * SECOND)
+    expect(warnings).toEqual([])
+    expect(monitor.explain({ now: 15 * SECOND, ...HEARD_ALL })).toMatchObject({
+      kind: 'late',
+      detail: 'this node was late by 12 ms (σ of this lease is 6)',
+    })
+    expect(monitor.measured(measures, 15 * SECOND)).toMatchObject({ sigmaMs: 30, deltaMs: 5 })
+    measures.noteLateness(31_000, 16 * SECOND)
+    measures.tick(18 * SECOND)
+    expect(warnings).toEqual([
+      'late: this node was up to 31 ms late (sigmaMs is 30); leaseMaxMs >= 7000 would have held',
+    ])
+  })
+})
+
 describe('a node that is later than σ', () => {
   it('warns with the worst lateness, how often, why, and the setting that would have held; then rarely', () => {
     const { warnings, measures, ran } = lab({ ran: 0, waited: 0 })
@@ -180,6 +215,9 @@ describe('a lease that expires', () => {
     monitor.noteRenewal(null, SECOND)
     for (const left of [40_000, 30_000, 35_000]) monitor.noteRenewal(left, 2 * SECOND)
     expect(monitor.measured(measures, 3 * SECOND).renewalMarginMs?.min).toBe(30)
+    // Other nodes refuse a report with a negative number.
+    monitor.noteRenewal(-2000, 3 * SECOND)
+    expect(monitor.measured(measures, 3 * SECOND).renewalMarginMs?.min).toBe(0)
   })
 })
 

@@ -21,7 +21,10 @@ import { RollingHistogram, WINDOW_MS } from './rolling-histogram.ts'
 type Remedy = { readonly [option: string]: number }
 
 export type MonitorSettings = {
+  /** At most, at any level: what exceeds it is a reason for a warning. */
   readonly assumed: Assumed
+  /** Where leases tune themselves: at the level in force. What exceeds it explains why a lease expired. */
+  present?(): Assumed | null
   /** The settings that would have tolerated this lateness or this delay. */
   remedy(broken: Broken): Remedy
   warn(what: string, detail: string): void
@@ -75,8 +78,10 @@ export class GroupMonitor {
     this.#settings = settings
   }
 
+  /** What the level in force assumes. */
   get assumed(): Assumed {
-    return this.#settings.assumed
+    const { assumed } = this.#settings
+    return this.#settings.present?.() ?? assumed
   }
 
   /** When the lease was last renewed; null when this node does not lead. */
@@ -92,22 +97,28 @@ export class GroupMonitor {
   noteLateness(episode: LateEpisode): void {
     if (episode.by <= this.assumed.sigma) return
     if (this.#late === null || episode.by >= this.#late.by) this.#late = episode
+    if (episode.by > this.#settings.assumed.sigma) this.#countLateness(episode)
+    this.#settings.noted?.(this.#late, null)
+  }
+
+  #countLateness(episode: LateEpisode): void {
     if (isPause(episode)) count(this.#pendingPause, episode.by, episode.at, '', '')
     else count(this.#pendingLate, episode.by, episode.at, '', LATE_REASONS[episode.why])
-    this.#settings.noted?.(this.#late, null)
   }
 
   noteDelay(episode: SlowEpisode): void {
     if (episode.by <= this.assumed.delta) return
     if (this.#slow === null || episode.by >= this.#slow.by) this.#slow = episode
     const from = episode.from === null ? '' : `, from ${episode.from}`
-    count(this.#pendingSlow, episode.by, episode.at, from, episode.isStarved ? LATE_REASONS.starved : '')
+    const why = episode.isStarved ? LATE_REASONS.starved : ''
+    if (episode.by > this.#settings.assumed.delta) count(this.#pendingSlow, episode.by, episode.at, from, why)
     this.#settings.noted?.(null, this.#slow)
   }
 
   /** The lease was renewed when `left` of it was left. Null: it was granted for the first time. */
   noteRenewal(left: Micros | null, now: Micros): void {
-    if (left !== null) this.#renewals.add(left, now)
+    // A lease that was over when its renewal was noticed left nothing.
+    if (left !== null) this.#renewals.add(Math.max(0, left), now)
     this.#renewedAt = now
     this.#late = null
     this.#slow = null
@@ -124,7 +135,8 @@ export class GroupMonitor {
   }
 
   measured(process: ProcessMeasures, now: Micros): Measured {
-    const { sigma, delta } = this.assumed
+    // Leases that tune themselves tolerate more at a higher level: only the highest is a limit.
+    const { sigma, delta } = this.#settings.assumed
     return {
       windowMs: WINDOW_MS,
       latenessMs: process.lateness.spread(now),
@@ -137,7 +149,7 @@ export class GroupMonitor {
 
   /** Gives the warnings that are due. Called about once a second. */
   tick(now: Micros): void {
-    const { sigma, delta, names } = this.assumed
+    const { sigma, delta, names } = this.#settings.assumed
     this.#warn(this.#pendingLate, now, (worst, times, { why }) => {
       const remedy = showRemedy(this.#settings.remedy({ sigma: AMPLE * worst }))
       const seen = `this node was up to ${showMs(worst)} late${times} (${names.sigma} is ${sigma / 1000})${why}`

@@ -75,7 +75,7 @@ export type LoopHooks = {
 type StorageFailure = { readonly error: Error; readonly stable: Plain }
 
 /** The granularity of Node.js timers, which may fire this much early. */
-const TIMER_STEP_MS = 1
+export const TIMER_STEP_MS = 1
 
 /** A timer whose step was rolled back fires again after this delay. */
 const RETRY_DELAY: Micros = 10_000

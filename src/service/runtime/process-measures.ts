@@ -117,6 +117,8 @@ export class ProcessMeasures {
   tick(now: Micros): void {
     this.#threadTimes = this.#threadClock.read()
     for (const monitor of this.#monitors) monitor.tick(now)
+    // Leases that tune themselves assume more or less, as they become longer or shorter.
+    this.#updateLeast()
   }
 
   close(): void {

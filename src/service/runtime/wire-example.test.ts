@@ -24,7 +24,13 @@ import {
   receiptOf,
 } from '../../links/index.ts'
 import { peerHosting } from '../../protocols/index.ts'
-import type { Beacon, LocalLeaderMessage, Release } from '../../protocols/local-leader/messages.ts'
+import type {
+  Beacon,
+  Election,
+  LocalLeaderMessage,
+  Release,
+  Reply,
+} from '../../protocols/local-leader/messages.ts'
 import type { Configuration } from '../../protocols/local-leader/voters.ts'
 import { Codec, type Envelope, groupDigest } from './codec.ts'
 import { sealer } from './seal.ts'
@@ -64,6 +70,8 @@ const RECORDS = [
   'Election',
   'Reply',
   'Release',
+  'Evidence',
+  'Bounds',
   'Request',
   'Epoch',
   'Configuration',
@@ -177,6 +185,20 @@ function sessionRecord({ echo, awake, ...session }: Datagram): object {
   return { ...session, echo, awake, flags: (echo === null ? 0 : 1) + (awake === null ? 0 : 2) }
 }
 
+/** The bits of an Election, and those of the votes of a Reply. */
+function electionRecord({ renew, lock, config, ...election }: Election): object {
+  const flags = (renew ? 1 : 0) + (lock === undefined ? 0 : 2)
+  return { ...election, flags, lock, config: configRecord(config) }
+}
+
+function replyRecord({ votes, config, ...reply }: Reply): object {
+  const ballots = votes.map(({ node, support, evidence, bounds }) => {
+    const flags = (support ? 1 : 0) + (evidence === undefined ? 0 : 2) + (bounds === undefined ? 0 : 4)
+    return { node, flags, evidence, bounds }
+  })
+  return { ...reply, votes: ballots, config: configRecord(config) }
+}
+
 /** The bits of a Release. */
 function releaseRecord({ request, yields, to }: Release): object {
   return { request, flags: (yields ? 1 : 0) + (to === undefined ? 0 : 2), to }
@@ -191,7 +213,8 @@ function partByThePage({ group, config, body }: Part): number[] {
     if (part === 'text') return written(part, canonical(body))
     if (part === 'Beacon') return written(part, beaconRecord(message.beacon))
     if (message.kind === 'Release') return written(part, releaseRecord(message))
-    return written(part, 'config' in message ? { ...message, config: configRecord(message.config) } : message)
+    if (message.kind === 'Election') return written(part, electionRecord(message))
+    return written(part, message.kind === 'Reply' ? replyRecord(message) : message)
   })
   const head = { group: groupDigest(group), config, kind: byte, length: follows.length }
   return [...written('Part', head), ...follows]
@@ -281,6 +304,8 @@ describe('the tables of docs/reference/wire.md', () => {
     { options: { mode: 'majority' }, events: EVENTS },
     { options: { mode: 'local' }, events: EVENTS.slice(0, 3) },
     { options: { mode: 'majority', treeFrom: 3 }, events: EVENTS },
+    { options: { timing: 'adaptive' }, events: EVENTS },
+    { options: { timing: 'adaptive' }, nodeOptions: { b: { leaseMaxMs: 100 } } },
   ].flatMap((more) => sent('local-leader', more))
 
   it('describe every message of runs with many events, to the byte', () => {
@@ -293,6 +318,9 @@ describe('the tables of docs/reference/wire.md', () => {
     for (const field of ['certificate', 'view', 'wanted', 'tree'] as const) {
       expect(inners.some((inner) => inner?.kind === 'Election' && inner[field] !== null)).toBe(true)
     }
+    const votes = inners.flatMap((inner) => (inner?.kind === 'Reply' ? inner.votes : []))
+    expect(votes.some(({ bounds }) => bounds !== undefined)).toBe(true)
+    expect(inners.some((inner) => inner?.kind === 'Election' && inner.lock !== undefined)).toBe(true)
     for (const [index, body] of bodies.entries()) {
       const inner = inners[index] as unknown as Message | null
       const parts =

@@ -1,6 +1,12 @@
 /** The election backend of the testkit: runs the real protocol in a simulated world. */
 import type { Command, Micros, NodeId, Output, Plain } from '../../core/index.ts'
-import { type GroupSpec, insightFor, peerHosting } from '../../protocols/index.ts'
+import {
+  type GroupSpec,
+  handOverProblemFor,
+  insightFor,
+  type LeaseInsight,
+  leaseInsightFor,
+} from '../../protocols/index.ts'
 import type { World } from '../../workbench/sim/index.ts'
 import {
   type CoreStatus,
@@ -98,10 +104,21 @@ export class SimulatedElection implements ElectionBackend {
       datagrams: { sent, received, dropped: 0 },
     }
     // The world decides how late nodes are; they measure nothing.
-    return withObserved(core, { at: now, measured: NOTHING_MEASURED, nodes: [] })
+    return withObserved(core, { at: now, measured: NOTHING_MEASURED, timing: this.#timing(), nodes: [] })
   }
 
   announce(): void {}
+
+  #timing(): LeaseInsight | null {
+    if (!this.#isUp) return null
+    const at = this.#now()
+    return this.#world.inspect(this.#id, (state, now) => {
+      const seen = leaseInsightFor(this.#id, this.#spec, upperOf(state))
+      // Convert from the node's clock to the clock of the world.
+      const voters = seen?.voters.map((voter) => ({ ...voter, at: at - (now - voter.at) })) ?? []
+      return seen === null ? null : { ...seen, voters }
+    })
+  }
 
   explain(): null {
     return null
@@ -116,11 +133,8 @@ export class SimulatedElection implements ElectionBackend {
   }
 
   async handOverProblem(to: NodeId): Promise<string | null> {
-    const { protocol, nodes, options } = this.#spec
-    const { handOverProblem } = peerHosting(protocol)
-    if (handOverProblem === undefined) return `under ${protocol} the next leader cannot be chosen`
     return this.#world.inspect(this.#id, (state, now) =>
-      handOverProblem({ self: this.#id, nodes }, options, upperOf(state), to, now),
+      handOverProblemFor(this.#id, this.#spec, upperOf(state), to, now),
     )
   }
 

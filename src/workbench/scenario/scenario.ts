@@ -56,6 +56,16 @@ export type ScenarioEvent = { readonly atMs: number } & (
   | { readonly duplicate: number }
   | { readonly slow: readonly Pair[]; readonly delayMs: Span }
   | { readonly late: number }
+  /** Nodes act late, and their messages take longer: from now on, over a ramp, or for a while. */
+  | {
+      readonly load: 'all' | readonly NodeId[]
+      readonly lateMs?: Span
+      readonly delayMs?: Span
+      /** The exponent of a heavy tail between the two ends of each span. */
+      readonly tail?: number
+      readonly overMs?: number
+      readonly forMs?: number
+    }
   | { readonly hang: 'store'; readonly forMs: number }
   | { readonly pause: NodeId; readonly forMs: number }
   | { readonly suspend: NodeId; readonly forMs: number }

@@ -8,6 +8,7 @@ import {
   type NodeId,
   nodeAmong,
 } from '../../core/index.ts'
+import type { Span } from './scenario.ts'
 
 /** More nodes than this in one world is taken for a mistake. */
 export const MOST_NODES = 10_000
@@ -151,6 +152,7 @@ function eventSchemas({ node, pairs, span, graph, rules }: Pieces): { readonly [
     duplicate: z.strictObject({ ...at, duplicate: probability }),
     slow: z.strictObject({ ...at, slow: pairs, delayMs: span }),
     late: z.strictObject({ ...at, late: probability }),
+    load: loadSchema({ node, span, at }),
     hang: z.strictObject({ ...at, hang: z.literal('store'), forMs: milliseconds() }),
     pause: z.strictObject({ ...at, pause: node, forMs: milliseconds() }),
     suspend: z.strictObject({ ...at, suspend: node, forMs: milliseconds() }),
@@ -164,6 +166,31 @@ function eventSchemas({ node, pairs, span, graph, rules }: Pieces): { readonly [
     writable: z.strictObject({ ...at, writable: node }),
     command: z.strictObject({ ...at, command: z.looseObject({ node }) }),
   }
+}
+
+/** Without an end above 0 a heavy tail has no scale. */
+function loadSchema({ node, span, at }: Pick<Pieces, 'node' | 'span'> & { at: { atMs: z.ZodNumber } }) {
+  const hasScale = (value: Span | undefined): boolean =>
+    value === undefined || value === 0 || (typeof value !== 'number' && value[0] > 0)
+  return z
+    .strictObject({
+      ...at,
+      load: z.union([z.literal('all'), z.array(node).min(1)], {
+        error: 'is neither "all" nor a list of nodes',
+      }),
+      lateMs: span.optional(),
+      delayMs: span.optional(),
+      tail: z.number().min(0.1).max(10).optional(),
+      overMs: milliseconds().optional(),
+      forMs: milliseconds().optional(),
+    })
+    .refine(({ lateMs, delayMs }) => lateMs !== undefined || delayMs !== undefined, {
+      error: 'does not say by how much: give lateMs, delayMs or both',
+    })
+    .refine(({ tail, lateMs, delayMs }) => tail === undefined || (hasScale(lateMs) && hasScale(delayMs)), {
+      error: 'a heavy tail lies between two values above 0: write [least, most]',
+      path: ['tail'],
+    })
 }
 
 const NO_LINK = { error: 'a node has no link to itself' }

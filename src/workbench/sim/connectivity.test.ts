@@ -4,6 +4,7 @@ import type { Timeliness } from '../../core/index.ts'
 import { Random } from '../scenario/random.ts'
 import type { Network as Settings, Span } from '../scenario/scenario.ts'
 import { connectivity } from './connectivity.ts'
+import type { LoadEvent } from './load.ts'
 import { Network } from './network.ts'
 
 const NODES = ['a', 'b', 'c', 'd']
@@ -17,8 +18,12 @@ function network(delayMs: Span = [1, 10], more: Partial<Settings> = {}): Network
   return new Network(NODES, settings, 'full', new Random(1))
 }
 
+function worldOf(on: Network, lateness: number) {
+  return { network: on, nodes: NODES, timeliness: TIMELY, lateness }
+}
+
 function look(on: Network, running = ALL, lateness = 0) {
-  const { connected, stable } = connectivity(on, NODES, { running, unwritable: [] }, TIMELY, lateness)
+  const { connected, stable } = connectivity(worldOf(on, lateness), { running, unwritable: [] })
   return { connected, stable }
 }
 
@@ -42,13 +47,11 @@ describe('connected are two', () => {
 
   it('unless a message between them was dropped or delayed', () => {
     const untimely = [{ from: 2, to: 0, delay: null }]
-    const { connected, stable, reach } = connectivity(
-      network(),
-      NODES,
-      { running: ALL, unwritable: [], untimely },
-      TIMELY,
-      0,
-    )
+    const { connected, stable, reach } = connectivity(worldOf(network(), 0), {
+      running: ALL,
+      unwritable: [],
+      untimely,
+    })
     expect(connected).toHaveLength(5)
     expect(connected).not.toContainEqual(['a', 'c'])
     expect(stable).toEqual([])
@@ -142,9 +145,36 @@ describe('a stable partition', () => {
   })
 })
 
+describe('load', () => {
+  const loaded = (event: object) => {
+    const on = network([1, 8])
+    on.load.set({ atMs: 0, ...event } as LoadEvent, 0, () => {})
+    return connectivity(worldOf(on, 0), { running: ALL, unwritable: [] })
+  }
+
+  it('that leaves all in time changes nothing', () => {
+    expect(loaded({ load: 'all', lateMs: [0, 1], delayMs: [0, 1] })).toMatchObject({ connected: 'full' })
+  })
+
+  it('makes a node late, and the others stay connected', () => {
+    const { connected, stable, reach } = loaded({ load: ['a'], lateMs: 6 })
+    expect(connected).toEqual([
+      ['b', 'c'],
+      ['b', 'd'],
+      ['c', 'd'],
+    ])
+    // Its messages still reach them in time.
+    expect([stable, reach.byChance]).toEqual([[], true])
+  })
+
+  it('that delays all messages of a node beyond Δ separates it', () => {
+    expect(loaded({ load: ['a'], lateMs: 25, delayMs: 25 }).stable).toEqual([['b', 'c', 'd']])
+  })
+})
+
 describe('reach', () => {
   const reach = (on: Network, running = ALL, unwritable: readonly number[] = [], lateness = 0) =>
-    connectivity(on, NODES, { running, unwritable }, TIMELY, lateness).reach
+    connectivity(worldOf(on, lateness), { running, unwritable }).reach
 
   it('tells each direction apart', () => {
     const oneWay = network()

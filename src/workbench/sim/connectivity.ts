@@ -17,7 +17,15 @@ type Condition = {
 /** Whether a message from one node may reach another in time, if both run. */
 export function mayReach(network: Network, from: number, to: number, { fast }: Timeliness): boolean {
   const { least } = network.qualityBetween(from, to)
-  return least !== null && least <= fast
+  return least !== null && least + network.load.addedBetween(from, to).least <= fast
+}
+
+/** The parts of the world that decide it. `lateness`: how late timers are without load. */
+export type ConnectivityContext = {
+  readonly network: Network
+  readonly nodes: readonly NodeId[]
+  readonly timeliness: Timeliness
+  readonly lateness: Micros
 }
 
 /**
@@ -25,34 +33,32 @@ export function mayReach(network: Network, from: number, to: number, { fast }: T
  * partition if its nodes are pairwise connected and no message from outside can reach any of them in time.
  */
 export function connectivity(
-  network: Network,
-  nodes: readonly NodeId[],
+  { network, nodes, timeliness, lateness }: ConnectivityContext,
   { running, unwritable, untimely = [] }: Condition,
-  timeliness: Timeliness,
-  lateness: Micros,
 ): { readonly connected: Connected; readonly stable: readonly (readonly NodeId[])[]; readonly reach: Reach } {
-  const isPunctual = lateness <= timeliness.lateness
+  const actsInTime = (node: number): boolean => lateness + network.load.mostLate(node) <= timeliness.lateness
+  const isPunctual = lateness <= timeliness.lateness && running.every(actsInTime)
   const isTimely = (from: number, to: number): boolean => {
     if (untimely.some((message) => message.from === from && message.to === to)) return false
     const { most } = network.qualityBetween(from, to)
-    return isPunctual && most !== null && most <= timeliness.delay
+    if (most === null || !actsInTime(from) || !actsInTime(to)) return false
+    return most + network.load.addedBetween(from, to).most <= timeliness.delay
   }
   const canReach = (from: number, to: number): boolean => mayReach(network, from, to, timeliness)
   const hearsItself = (node: number): boolean => network.qualityBetween(node, node).most !== null
   const isByChance = (from: number, to: number): boolean => {
     const { losesByChance, most } = network.qualityBetween(from, to)
-    return losesByChance || (most !== null && most > timeliness.delay && canReach(from, to))
+    const added = network.load.addedBetween(from, to).most
+    return losesByChance || (most !== null && most + added > timeliness.delay && canReach(from, to))
   }
   const isConnected = (a: number, b: number): boolean => isTimely(a, b) && isTimely(b, a)
   const directed = running.flatMap((a) => running.filter((b) => b !== a).map((b) => [a, b] as const))
   const timely = directed.filter(([from, to]) => isTimely(from, to))
   const pairs = directed.filter(([a, b]) => a < b && isConnected(a, b))
   const isFull = 2 * pairs.length === directed.length
-  const stable = isPunctual
-    ? components(running, (a, b) => canReach(a, b) || canReach(b, a)).filter((part) =>
-        part.every((a) => part.every((b) => (a === b ? hearsItself(a) : isConnected(a, b)))),
-      )
-    : []
+  const stable = components(running, (a, b) => canReach(a, b) || canReach(b, a)).filter((part) =>
+    part.every((a) => actsInTime(a) && part.every((b) => (a === b ? hearsItself(a) : isConnected(a, b)))),
+  )
   const named = ([a, b]: readonly [number, number]) => [nodes[a] as NodeId, nodes[b] as NodeId] as const
   return {
     connected: isFull ? 'full' : pairs.map(named),

@@ -5,6 +5,7 @@ import type { ScenarioEvent } from '../scenario/scenario.ts'
 import type { TraceRecord } from '../trace/index.ts'
 import type { Clock } from './clock.ts'
 import type { MessageEvent } from './in-flight.ts'
+import type { Load } from './load.ts'
 import type { Network } from './network.ts'
 import { stall } from './stalls.ts'
 import type { Store } from './store.ts'
@@ -41,6 +42,7 @@ export function changeNetwork(network: Network, event: ScenarioEvent): event is 
 /** The parts of the world that these events act on. */
 export type NodeEventTargets = {
   readonly store: Store
+  readonly load: Load
   push(time: Micros, pending: Pending): void
   node(id: NodeId): SimNode
   boot(node: SimNode): void
@@ -81,6 +83,7 @@ export function changeNode(
     const node = world.node(event.recover)
     if (!node.up) world.boot(node)
   } else if ('late' in event) world.store.late = event.late
+  else if ('load' in event) world.load.set(event, now, world.push)
   else if ('hang' in event) {
     // Nodes that wait for the store continue when it responds again. Settling starts then.
     const until = now + microsOf(event.forMs)

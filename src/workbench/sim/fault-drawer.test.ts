@@ -28,6 +28,7 @@ function leftAfter(events: readonly ScenarioEvent[]): ReadonlySet<string> {
     else if ('loss' in event) set('loss', event.loss > 0)
     else if ('duplicate' in event) set('duplicate', event.duplicate > 0)
     else if ('late' in event) set('late', event.late > 0)
+    else if ('load' in event) set('load', event.lateMs !== 0 && event.forMs === undefined)
     else if ('rules' in event) set('rules', event.rules.length > 0)
     else if ('heal' in event) set('links', false)
     else if (
@@ -51,7 +52,17 @@ describe('drawn faults', () => {
     const fields = new Set(SEEDS.flatMap((seed) => draw(seed, FAULT_KINDS).events.flatMap(Object.keys)))
     const links = ['partition', 'cut', 'cutOneWay', 'links', 'slow', 'heal']
     const messages = ['loss', 'duplicate', 'rules']
-    const nodes = ['crash', 'recover', 'afterEffects', 'pause', 'suspend', 'unwritable', 'late', 'hang']
+    const nodes = [
+      'crash',
+      'recover',
+      'afterEffects',
+      'pause',
+      'suspend',
+      'unwritable',
+      'late',
+      'hang',
+      'load',
+    ]
     for (const field of [...links, ...messages, ...nodes]) expect(fields).toContain(field)
   })
 

@@ -5,9 +5,10 @@
 import type { Command, Definition, FaultKind, NodeId, Swarm } from '../../core/index.ts'
 import type { Random } from '../scenario/random.ts'
 import type { NetworkRule, ScenarioEvent } from '../scenario/scenario.ts'
+import type { LoadEvent } from './load.ts'
 
 /** The faults that can happen in a group of one node. */
-const ALONE: readonly FaultKind[] = ['crash', 'pause', 'suspend', 'late', 'hang']
+const ALONE: readonly FaultKind[] = ['crash', 'pause', 'suspend', 'late', 'hang', 'load']
 
 /**
  * The faults that a minority of the nodes may keep to the end, if the protocol still promises something to
@@ -142,6 +143,8 @@ export class FaultDrawer {
         }
       case 'hang':
         return { events: [{ atMs, hang: 'store', forMs }], until }
+      case 'load':
+        return this.#load(atMs, until)
       case 'linkLoss':
         return this.#ruled([this.#lossyLink()], atMs, until)
       case 'drop':
@@ -161,6 +164,21 @@ export class FaultDrawer {
       default:
         return kind satisfies never
     }
+  }
+
+  /** A step, a spike, a ramp or a heavy tail, on some nodes or on all. */
+  #load(atMs: number, until: number): Drawn {
+    const load: LoadEvent['load'] = this.#random.chance(0.5) ? 'all' : [this.#node()]
+    const most = Math.max(toMicros(this.#gap()), 0.002)
+    const forMs = Math.max(toMicros(until - atMs), 0.001)
+    const how = this.#random.integer(0, 3)
+    // The tail may be longer than anything the protocol has seen before.
+    const lateMs = how === 3 ? ([toMicros(most / 2), toMicros(most * 4)] as const) : ([0, most] as const)
+    const delayMs = this.#random.chance(0.5) ? { delayMs: lateMs } : {}
+    const shape = how === 1 ? { overMs: forMs } : how === 3 ? { tail: 1.2 } : {}
+    const event = { atMs, load, lateMs, ...delayMs, ...shape }
+    if (how === 2) return { events: [{ ...event, forMs }], until }
+    return { events: [event, { atMs: toMicros(until), load, lateMs: 0 }], until }
   }
 
   /**
@@ -257,8 +275,10 @@ export class FaultDrawer {
     )
     const crashed = events.flatMap((event) => ('crash' in event ? [event.crash] : []))
     const isLate = events.some((event) => 'late' in event)
+    const isLoaded = events.some((event) => 'load' in event)
     return [
       ...(isLate ? [{ atMs, late: 0 }] : []),
+      ...(isLoaded ? [{ atMs, load: 'all' as const, lateMs: 0 }] : []),
       { atMs, heal: 'all' },
       { atMs, loss: 0 },
       { atMs, duplicate: 0 },

@@ -47,6 +47,34 @@ describe('a message in flight', () => {
     ])
   })
 
+  it('is copied to a loaded node, which handles the copy late too', () => {
+    const load = { atMs: 15, load: [2], lateMs: 30 }
+    expect(fates({ events: [act(10, 1, note(2, 'a')), load, { atMs: 20, copy: 0 }] })).toEqual([
+      [60, 2, 'a'],
+      [100, 2, 'a'],
+    ])
+    const exact = { atMs: 20, copy: 0, afterMs: 5 }
+    expect(fates({ events: [act(10, 1, note(2, 'a')), load, exact] })).toEqual([
+      [60, 2, 'a'],
+      [65, 2, 'a'],
+    ])
+  })
+
+  it('is copied behind the messages that load delays, on a link that keeps its order', () => {
+    const events = [
+      { atMs: 5, load: [2], lateMs: 200 },
+      act(10, 1, note(2, 'a')),
+      { atMs: 15, load: 'all', lateMs: 0 },
+      act(20, 1, note(2, 'b')),
+      { atMs: 30, copy: 1 },
+    ]
+    expect(fates({ network: { delayMs: 50, fifo: true }, events })).toEqual([
+      [260, 2, 'a'],
+      [260, 2, 'b'],
+      [260, 2, 'b'],
+    ])
+  })
+
   it('holds up the messages behind it on a link that keeps its order', () => {
     const network = { delayMs: 50, fifo: true }
     const later = act(70, 1, note(2, 'd'))

@@ -93,8 +93,14 @@ export class InFlight {
     if (first === null) return []
     const { from, to, sentAt } = first.message
     const own = new Random((seed ^ Math.imul(number + 1, OWN_SEEDS)) >>> 0)
-    const drawn = now + network.delayFrom(own, from.index, to.index)
-    const arrival = network.arriveBehind(from.index, to.index, after === null ? drawn : first.at + after)
+    const { index: sender } = from
+    const { index: receiver } = to
+    const drawn = now + network.delayFrom(own, sender, receiver)
+    const unloaded = network.arriveBehind(sender, receiver, after === null ? drawn : first.at + after)
+    const arrival =
+      after === null
+        ? network.load.arrivalOf(sender, receiver, unloaded, now, own)
+        : network.load.arriveBehind(sender, receiver, unloaded)
     network.noteDelay(arrival - sentAt)
     agenda.push(arrival, first.message)
     return []

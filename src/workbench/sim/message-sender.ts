@@ -65,7 +65,8 @@ export class MessageSender {
     const label = links === null ? 0 : links.count(from.index, to.index)
     const copies = this.#network.duplicates() && links === null ? 2 : 1
     for (let copy = 0; copy < copies; copy++) {
-      const arrival = this.#network.arrivalOf(from.index, to.index, name, now)
+      const unloaded = this.#network.arrivalOf(from.index, to.index, name, now)
+      const arrival = this.#network.load.arrivalOf(from.index, to.index, unloaded, now)
       this.#push(arrival, { type: 'message', from, to, body, id, label, sentAt: now })
     }
     return id

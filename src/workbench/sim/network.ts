@@ -3,13 +3,15 @@
  *
  * Nodes are indexes here. A cut takes effect when a message is sent; messages in flight still arrive.
  */
-import { type Micros, microsOf, type NodeId } from '../../core/index.ts'
+import type { Micros, NodeId } from '../../core/index.ts'
 import type { NetworkReading } from '../scenario/options.ts'
 import type { Random } from '../scenario/random.ts'
 import type { NetworkRule, Network as NetworkSettings, Pair, Span } from '../scenario/scenario.ts'
 import type { Connected, LossReason } from '../trace/index.ts'
+import { type Delay, delayOf } from './delay.ts'
+import { Load } from './load.ts'
 
-export type Delay = { readonly least: Micros; readonly most: Micros }
+export { type Delay, delayOf } from './delay.ts'
 
 type Rule = {
   readonly from: number | null
@@ -33,6 +35,7 @@ type LinkQuality = {
 const CLOSED: LinkQuality = { most: null, least: null, losesByChance: false }
 
 export class Network {
+  readonly load: Load
   readonly #nodes: readonly NodeId[]
   readonly #count: number
   readonly #random: Random
@@ -57,6 +60,7 @@ export class Network {
     links: 'full' | readonly Pair[],
     random: Random,
   ) {
+    this.load = new Load(nodes, random, settings.fifo)
     this.#nodes = nodes
     this.#count = nodes.length
     this.#random = random
@@ -284,10 +288,4 @@ export class Network {
   #index(id: NodeId): number {
     return this.#indexOf.get(id) as number
   }
-}
-
-export function delayOf(span: Span): Delay {
-  return typeof span === 'number'
-    ? { least: microsOf(span), most: microsOf(span) }
-    : { least: microsOf(span[0]), most: microsOf(span[1]) }
 }

@@ -28,6 +28,7 @@ function eventsFor({ nodes }: Scenario, messages: number, random: Random): reado
     { delay: message(), forMs: 20 },
     { copy: message() },
     { copy: message(), afterMs: 20 },
+    { load: [node()], lateMs: [0, 40], delayMs: [1, 10], overMs: random.integer(0, 50), forMs: 200 },
     { partition: [[a]] },
     ...(a === b ? [] : [{ cut: [[a, b]] as const }, { cutOneWay: [[a, b]] as const }]),
     { loss: 0.3 },
@@ -87,7 +88,7 @@ describe.each(protocols.map((definition) => [definition.name, definition] as con
         const random = new Random(seed)
         const events = Array.from({ length: 40 }, (_, index): ScenarioEvent => {
           const all = eventsFor(scenario, index * 10, random)
-          const event = all[random.integer(3, 8)] as Undated<ScenarioEvent>
+          const event = all[random.integer(3, 9)] as Undated<ScenarioEvent>
           return { ...event, atMs: 30 * (index + 1) }
         })
         expect(() => runScenario(definition, { ...scenario, events }, { strict: true })).not.toThrow()
@@ -108,6 +109,7 @@ it('is the same trace after a round trip of its scenario through a file', () => 
       { atMs: 500, drop: 40 },
       { atMs: 600, delay: 60, forMs: 10 },
       { atMs: 700, copy: 80 },
+      { atMs: 800, load: 'all', lateMs: [0, 60], overMs: 100, forMs: 400 },
     ],
   }
   const lookup = { names: ['local-leader'], find: () => definition }

@@ -51,7 +51,7 @@ export class Settling {
   disturb(now: Micros, messages: readonly UntimelyMessage[] = []): void {
     const { definition, scenario, network, nodes, lateness, notifier, observe, push } = this.#world
     const stalled = nodes.filter((node) => node.up && node.stalledUntil !== 0).map(({ id }) => id)
-    const delay = Math.max(network.longestDelay, lateness)
+    const delay = Math.max(network.longestDelay, lateness) + network.load.most
     observe({ type: 'disturbed', at: now, delay, stalled })
     notifier?.checkAll()
     this.#disturbances += 1
@@ -70,7 +70,7 @@ export class Settling {
     const report = (untimely: readonly UntimelyMessage[]): void => {
       const indexOf = ({ index }: SimNode): number => index
       const condition = { running: running.map(indexOf), unwritable: unwritable.map(indexOf), untimely }
-      const reading = connectivity(network, scenario.nodes, condition, timeliness, lateness)
+      const reading = connectivity({ network, nodes: scenario.nodes, timeliness, lateness }, condition)
       observe({ type: 'connectivity', at: now, ...reading })
     }
     const untimely = messages.filter(({ delay: took }) => took === null || took > timeliness.delay)
@@ -116,8 +116,8 @@ export class Settling {
 
   #reportSettled(now: Micros): void {
     const { network, store, nodes, observe } = this.#world
-    // While messages can get lost, nothing is promised.
-    if (network.isLossy || !store.isPrompt(now)) return
+    // While messages can get lost, or nodes are under load, nothing is promised.
+    if (network.isLossy || network.load.isFelt(now) || !store.isPrompt(now)) return
     const living = nodes.filter(({ up }) => up)
     if (living.some((node) => node.stalledUntil !== 0 || this.#isOwedStimulus(node))) return
     const connected = network.connected(living.map(({ index }) => index))

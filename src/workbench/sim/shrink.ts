@@ -97,6 +97,10 @@ function withoutNode(scenario: Scenario, node: NodeId): Scenario {
     }
     if ('cut' in event) return [{ ...event, cut: elsewhere(event.cut) }]
     if ('cutOneWay' in event) return [{ ...event, cutOneWay: elsewhere(event.cutOneWay) }]
+    if ('load' in event && event.load !== 'all') {
+      const load = others(event.load)
+      return load.length === 0 ? [] : [{ ...event, load }]
+    }
     if ('slow' in event) return [{ ...event, slow: elsewhere(event.slow) }]
     if ('links' in event && event.links !== 'full') return [{ ...event, links: elsewhere(event.links) }]
     if ('heal' in event && event.heal !== 'all') return [{ ...event, heal: elsewhere(event.heal) }]

@@ -5,23 +5,27 @@
 import type { Micros } from '../../core/index.ts'
 import type { RunInspector } from '../scenario/options.ts'
 import type { Random } from '../scenario/random.ts'
-import type { Delay } from './network.ts'
+import type { Delay } from './delay.ts'
+import type { Load } from './load.ts'
 import { NEVER, type Pending, type SimNode, type Timer } from './world-node.ts'
 
 export class Timers {
   readonly #random: Random
   readonly #lateness: Delay
   readonly #push: (time: Micros, pending: Pending) => void
+  readonly #load: Load | null
   readonly #inspect: RunInspector | null
   #entries = 0
 
-  /** `lateness`: how late timers fire. */
+  /** `lateness`: how late timers fire, without load. */
   constructor(
     random: Random,
     lateness: Delay,
     push: (time: Micros, pending: Pending) => void,
+    load: Load | null = null,
     inspect: RunInspector | null = null,
   ) {
+    this.#load = load
     this.#inspect = inspect
     this.#random = random
     this.#lateness = lateness
@@ -82,8 +86,9 @@ export class Timers {
     const { least, most } = this.#lateness
     // A timer that is already due fires in the current wakeup of the process, so it is never late.
     const late = most === 0 || due <= now ? 0 : this.#random.integer(least, most)
+    const loaded = due <= now ? 0 : (this.#load?.lateness(timer.node.index, now) ?? 0)
     timer.entry = this.#entries++
-    timer.queuedAt = Math.max(due, now) + late
+    timer.queuedAt = Math.max(due, now) + late + loaded
     this.#push(timer.queuedAt, { type: 'timer', timer, entry: timer.entry })
   }
 

@@ -97,6 +97,8 @@ export type Pending =
   | { readonly type: 'settle'; readonly disturbance: number }
   /** The store responds again. */
   | { readonly type: 'storeAnswers' }
+  /** A ramp of a load has ended. */
+  | { readonly type: 'loadSettled' }
 
 export function linkStatesOf(definition: Definition, scenario: Scenario): LinkStates | null {
   const { nodes, initial, network } = scenario

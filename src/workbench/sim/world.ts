@@ -85,9 +85,9 @@ export class World {
     const { push } = this.#agenda
     const { observe, record, inspect = null } = hooks
     const lateness = delayOf(scenario.clocks.lateMs)
-    const timers = new Timers(this.#random, lateness, push, inspect)
-    this.#timers = timers
     const network = new Network(scenario.nodes, scenario.network, scenario.links, this.#random)
+    const timers = new Timers(this.#random, lateness, push, network.load, inspect)
+    this.#timers = timers
     this.#network = network
     const model = definition.registers?.model(scenario.options) ?? null
     const store = new Store(scenario.nodes, scenario.registers, this.#random, model?.burials === 'blind')
@@ -110,6 +110,7 @@ export class World {
     this.#settling = new Settling({ ...parts, lateness: lateness.most })
     this.#targets = {
       store: this.#store,
+      load: network.load,
       push,
       node: (id) => this.#node(id),
       boot: (node) => this.#boot(node, null),
@@ -225,7 +226,9 @@ export class World {
       case 'checkLink':
         this.#notifier?.check(pending.node, pending.peer)
         break
+      case 'loadSettled':
       case 'storeAnswers':
+        this.#network.load.settle(this.#now)
         this.#settling.disturb(this.#now)
         break
       case 'settle':

@@ -113,6 +113,18 @@ describe('the actions of a step', () => {
     const effects: Effect[] = [{ type: 'output', event: { type: 'suspect', peer: 3 } }]
     expect(relevant(step({ type: 'timer', name: 'x' }, { effects }))).toMatch(/: suspects 3$/)
   })
+
+  it('shows that a leader changes the length of its leases, and why', () => {
+    const lineFor = (event: object): string | null =>
+      relevant(
+        step(
+          { type: 'timer', name: 'x' },
+          { effects: [{ type: 'output', event: { type: 'level', lock: 119_211, ...event } }] },
+        ),
+      )
+    expect(lineFor({ cause: 'late', by: 3 })).toMatch(/: sets leases to 119 ms, because 3 acts late$/)
+    expect(lineFor({ cause: 'quiet', by: null })).toMatch(/ms, because all is in time$/)
+  })
 })
 
 describe('what a node believes', () => {

@@ -121,7 +121,7 @@ export class Transcript {
   #isTelling(effects: readonly Effect[]): boolean {
     return effects.some((effect) => {
       if (effect.type === 'send') return this.#shown(effect.body).some(({ isRoutine }) => !isRoutine)
-      return effect.type === 'persist' || isSuspicion(effect)
+      return effect.type === 'persist' || outputText(effect) !== null
     })
   }
 
@@ -169,8 +169,8 @@ export class Transcript {
     for (const effect of effects) {
       if (effect.type === 'persist' && parts.at(-1)?.text !== 'persists')
         parts.push({ text: 'persists', to: [] })
-      if (isSuspicion(effect))
-        parts.push({ text: `suspects ${JSON.stringify(effect.event['peer'])}`, to: [] })
+      const announced = outputText(effect)
+      if (announced !== null) parts.push({ text: announced, to: [] })
       if (effect.type !== 'send') continue
       for (const { text } of this.#shown(effect.body)) {
         const last = parts.at(-1)
@@ -182,10 +182,26 @@ export class Transcript {
   }
 }
 
-type Output = Effect & { readonly type: 'output' }
+/** Why a leader changes the length of its leases. */
+const CAUSES: { readonly [cause: string]: string } = {
+  late: 'acts late',
+  delay: 'hears the leader late',
+  round: 'a majority answers late',
+  loss: 'messages get lost',
+  quiet: 'all is in time',
+  bounds: 'of the bounds of leases',
+  inherited: 'the former leader needed it',
+}
 
-function isSuspicion(effect: Effect): effect is Output {
-  return effect.type === 'output' && effect.event.type === 'suspect'
+/** An output that is worth a line; null for others. */
+function outputText(effect: Effect): string | null {
+  if (effect.type !== 'output') return null
+  const { type, peer, lock, cause, by } = effect.event
+  if (type === 'suspect') return `suspects ${JSON.stringify(peer)}`
+  if (type !== 'level') return null
+  const who = typeof by === 'number' || typeof by === 'string' ? `${by} ` : ''
+  const why = typeof cause === 'string' ? (CAUSES[cause] ?? cause) : ''
+  return `sets leases to ${Math.round(msOf(Number(lock)))} ms, because ${who}${why}`
 }
 
 function beliefText(view: View): string {

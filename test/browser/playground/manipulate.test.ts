@@ -103,6 +103,7 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     ['Suspend', 's', '300', { suspend: 3, forMs: 300 }],
     ['Skew', 'k', '-40', { skew: 3, byMs: -40 }],
     ['Drift', 'd', '5000', { drift: 3, ppm: 5000 }],
+    ['Load', 'o', '60', { load: [3], lateMs: [0, 60] }],
   ] as const)('asks for the amount of: %s', async (name, key, amount, event) => {
     await clickAt(await centreOf(3))
     await action(new RegExp(`^${name}`)).click()
@@ -116,6 +117,21 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await page.keyboard.type(amount)
     await press('Enter')
     await expect.poll(made, POLL).toMatchObject(event)
+  })
+
+  it('ends the load on a node, by mouse and by keyboard', async () => {
+    for (const end of [() => action(/^End load/).click(), () => press('o')]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await press('Escape', '3', 'o')
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await page.locator('.amount .primary').click()
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await expect.poll(made, POLL).toMatchObject({ load: [3] })
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await end()
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await expect.poll(made, POLL).toMatchObject({ load: [3], lateMs: 0 })
+    }
   })
 
   it('isolates a node, and heals all links', async () => {

@@ -67,6 +67,8 @@ const EVERYTHING = {
     { atMs: 2000, command: { node: 'a', do: 'stepDown' } },
     { atMs: 2100, unwritable: 'd' },
     { atMs: 2300, writable: 'd' },
+    { atMs: 2400, load: ['b', 'c'], lateMs: [0, 40], delayMs: 2, overMs: 100, forMs: 300 },
+    { atMs: 2500, copy: 700 },
   ],
   untilMs: 3000,
 }

@@ -94,6 +94,23 @@ const anyView = (random: Random): Plain => ({
   ]),
 })
 
+const LEVELS = [0, 1, 5, 9, 40, 41, 255, -1, 1.5]
+const LOCKS = [0, 1, 8192, 20_000, 61_035, 200_000, 250_000, 60_000_000, 2 ** 32, -1, 1.5]
+
+/** The same message with fields of adaptive timing. */
+function timed(random: Random, message: Message): Message {
+  if (message.kind === 'Election') return { ...message, lock: oneOf(random, LOCKS) }
+  if (message.kind !== 'Reply') return message
+  const evidence = {
+    late: oneOf(random, LEVELS),
+    delay: oneOf(random, LEVELS),
+    loss: oneOf(random, LEVELS),
+  }
+  const bounds = { shortest: oneOf(random, LOCKS), longest: oneOf(random, LOCKS) }
+  const vote = { node: oneOf(random, IDS), support: random(2) === 0 }
+  return { ...message, votes: [{ ...vote, ...oneOf<PlainObject>(random, [{ evidence }, { bounds }]) }] }
+}
+
 /** A message of the given kind with values from all ranges. */
 function messageOf(random: Random, kind: string): Message {
   const n = oneOf(random, NUMBERS)
@@ -238,6 +255,11 @@ function changed(random: Random, value: Plain): Plain {
 
 /** Tampers with a part of a bundle, or sometimes with the session fields. */
 export function tampering(random: Random, world: ByzantineWorld, from: NodeId): Tamper {
+  const isAdaptive = Object.values(world.specs).some(({ options }) => options['timing'] === 'adaptive')
+  const made = (kind: string): Message => {
+    const message = messageOf(random, kind)
+    return isAdaptive ? timed(random, message) : message
+  }
   return (body, to) => {
     const whole = body as unknown as Datagram
     const parts =
@@ -262,8 +284,7 @@ export function tampering(random: Random, world: ByzantineWorld, from: NodeId): 
           ? { ...inner, body: (random(4) === 0 ? messageOf : validMessage)(random, oneOf(random, OMEGA)) }
           : (changed(random, inner) as Message)
       else if (inner.kind === 'ping' || inner.kind === 'ack') next = changed(random, inner) as Message
-      else
-        next = isMade ? messageOf(random, oneOf(random, LOCAL_LEADER)) : (changed(random, inner) as Message)
+      else next = isMade ? made(oneOf(random, LOCAL_LEADER)) : (changed(random, inner) as Message)
       parts[place] = { ...part, body: next }
       sent = { ...whole, body: { kind: 'bundle', parts } }
     }

@@ -1,6 +1,6 @@
 /** A bounded log of what the page saw, oldest first. Entries beyond the limit are dropped in batches. */
 
-export type LogKind = 'elected' | 'revoked' | 'change' | 'view' | 'warning' | 'alarm' | 'page'
+export type LogKind = 'elected' | 'revoked' | 'change' | 'view' | 'level' | 'warning' | 'alarm' | 'page'
 
 export type LogEntry = {
   /** Counts from 1 and never changes. */

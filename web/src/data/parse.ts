@@ -1,4 +1,5 @@
 /** Reads the answers of an agent into the shapes of the client library. Null: not an answer of an agent. */
+import { parseLevelChange, parseTiming } from './parse-timing.ts'
 import { type Fields, fieldsOf, idOf, idsOf, instantOf, isFields, listOf, numberOf, textOf } from './read.ts'
 import type {
   AgentEvent,
@@ -15,7 +16,7 @@ import type {
 } from './types.ts'
 
 const LEVELS: readonly string[] = ['healthy', 'degraded', 'at-risk', 'no-leader', 'alarm'] satisfies Level[]
-const EVENTS: readonly string[] = ['elected', 'revoked', 'change', 'view', 'warning', 'alarm']
+const EVENTS: readonly string[] = ['elected', 'revoked', 'change', 'view', 'level', 'warning', 'alarm']
 const ROLES: readonly string[] = ['voter', 'witness', 'observer']
 const STATES: readonly string[] = ['up', 'paused', 'down']
 
@@ -126,6 +127,7 @@ export function parseStatus(value: unknown): Status | null {
     evidenceTtlMs: numberOf(value['evidenceTtlMs']),
     leaderlessMs: numberOf(value['leaderlessMs']),
     lease: { lengthMs: numberOf(lengthMs) ?? 0, marginMs: numberOf(marginMs) ?? 0 },
+    timing: parseTiming(value['timing']),
     measured: measured(value['measured']),
     warnings: listOf(value['warnings']).flatMap((each) => warning(each) ?? []),
     nodes: listOf(value['nodes']).flatMap((each) => node(each) ?? []),
@@ -196,6 +198,7 @@ export function parseEvent(value: unknown): AgentEvent | null {
   if (!EVENTS.includes(event) || self === null || at === null) return null
   const why = cause(value['cause'])
   const seen = viewChange(value['view'])
+  const level = parseLevelChange(value['level'])
   return {
     at,
     group: textOf(value['group']) ?? '',
@@ -207,6 +210,7 @@ export function parseEvent(value: unknown): AgentEvent | null {
     reason: textOf(value['reason']),
     ...(why === null ? {} : { cause: why }),
     ...(seen === null ? {} : { view: seen }),
+    ...(level === null ? {} : { level }),
   }
 }
 

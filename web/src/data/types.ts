@@ -10,5 +10,6 @@ export type {
   SampleResponse as Sample,
   StatusResponse as Status,
   TermResponse as Term,
+  TimingResponse as Timing,
   WarningResponse as Warning,
 } from '../../../src/service/client/responses.ts'

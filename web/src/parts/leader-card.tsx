@@ -6,12 +6,15 @@ import type { Status } from '../data/types.ts'
 import { DASH, formatMs } from '../view/format.ts'
 import { leaseOf, leaseText, marginTexts } from '../view/lease.ts'
 import { colourOf, handOverFor } from '../view/nodes.ts'
+import { timingOf } from '../view/timing.ts'
 import { Card } from './card.tsx'
 import { LeaseBar } from './lease-bar.tsx'
+import { LevelLine } from './level-line.tsx'
 
 export function LeaderCard({ status }: { readonly status: Status }) {
   const { leader, leaderSince } = status
   const what = handOverFor(status, local.value)
+  const timing = timingOf(status)
   const tools =
     what === null ? undefined : (
       <button type="button" class="quiet" onClick={() => (proposed.value = { what, to: null })}>
@@ -42,10 +45,19 @@ export function LeaderCard({ status }: { readonly status: Status }) {
               <dt>leads for</dt>
               <dd>{leaderSince === null ? DASH : formatMs(leaderSince.msAgo + sinceDataMs.value)}</dd>
             </div>
+            {timing === null || timing.failover === null ? null : (
+              <div title="From the crash of the leader until another node leads, at the present level">
+                <dt>failover</dt>
+                <dd>
+                  {timing.failover.typical} <span class="hint">at most {timing.failover.worst}</span>
+                </dd>
+              </div>
+            )}
           </dl>
           <Lease status={status} />
         </>
       )}
+      {timing === null ? null : <LevelLine timing={timing} />}
     </Card>
   )
 }

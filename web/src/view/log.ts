@@ -7,12 +7,22 @@ export const KIND_WORDS: { readonly [kind in LogKind]: string } = {
   revoked: 'revoked',
   change: 'change',
   view: 'view',
+  level: 'lease',
   warning: 'warning',
   alarm: 'ALARM',
   page: 'page',
 }
 
-export const KINDS: readonly LogKind[] = ['elected', 'revoked', 'change', 'view', 'warning', 'alarm', 'page']
+export const KINDS: readonly LogKind[] = [
+  'elected',
+  'revoked',
+  'change',
+  'view',
+  'level',
+  'warning',
+  'alarm',
+  'page',
+]
 
 export function entryOf(event: AgentEvent): Omit<LogEntry, 'number'> {
   return {
@@ -39,6 +49,7 @@ function textOf(event: AgentEvent): string {
         : `${event.leader} leads${withToken(event.token)}`
     case 'view':
       return viewText(event)
+    case 'level':
     case 'warning':
     case 'alarm':
     default:

@@ -26,6 +26,7 @@ const STATUS: GroupStatus = {
   membership: null,
   primary: null,
   datagrams: { sent: 0, received: 0, dropped: 0 },
+  timing: null,
   measured: NOTHING_MEASURED,
   warnings: [],
 }

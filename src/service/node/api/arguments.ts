@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import type { NodeId } from '../../../core/index.ts'
 import { isAbortSignal } from '../../config/abort-signal.ts'
+import { leaseMs } from '../../config/fields.ts'
 import { InvalidArgumentError } from './errors.ts'
 
 export type SignalOption = { readonly signal?: AbortSignal | undefined }
@@ -38,6 +39,29 @@ export function parseNodeId(field: string, id: unknown): NodeId {
 export function parseMilliseconds(field: string, ms: unknown): number {
   if (typeof ms === 'number' && ms >= 0) return ms
   throw new InvalidArgumentError(field, `${show(ms)} must be a number of milliseconds, 0 or more`)
+}
+
+/** A bound that is not given stays. */
+export type LeaseBounds = { readonly leaseMinMs?: number; readonly leaseMaxMs?: number }
+
+/** The bounds of leases: at least one of them. */
+export function parseLeaseBounds(bounds: unknown): LeaseBounds {
+  if (bounds === null || typeof bounds !== 'object')
+    throw new InvalidArgumentError(
+      'bounds',
+      `${show(bounds)} must be an object such as { leaseMinMs, leaseMaxMs }`,
+    )
+  const { leaseMinMs, leaseMaxMs } = bounds as { readonly [field: string]: unknown }
+  if (leaseMinMs === undefined && leaseMaxMs === undefined)
+    throw new InvalidArgumentError('bounds', 'give leaseMinMs, leaseMaxMs or both')
+  for (const [field, value] of Object.entries({ leaseMinMs, leaseMaxMs })) {
+    const problem = value === undefined ? undefined : leaseMs.safeParse(value).error?.issues[0]
+    if (problem === undefined) continue
+    const why =
+      typeof value === 'number' ? problem.message : `${show(value)} must be a number of milliseconds`
+    throw new InvalidArgumentError(field, why)
+  }
+  return bounds
 }
 
 /** Checks the faults to inject into the datagrams of each peer. */

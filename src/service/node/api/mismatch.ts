@@ -13,12 +13,23 @@ const OPTIONS: { readonly [field: string]: readonly [option: string, unit: numbe
   expires: ['expiresMs', 1 / 1000],
 }
 
+type Bounds = { readonly leaseMinMs: number; readonly leaseMaxMs: number }
+
 export function mismatchWarning({ peer, field, ours = null, theirs = null }: Output): string {
   const name = field as string
+  if (name === 'lease bounds')
+    return boundsWarning(peer as NodeId, ours as unknown as Bounds, theirs as unknown as Bounds)
   const [option, unit] = OPTIONS[name] ?? [name, 1]
   const shown = (value: Plain): string =>
     typeof value === 'number' && unit !== 1 ? String(round(value * unit)) : JSON.stringify(value)
   return `${peer as NodeId} is configured differently: ${option} is ${shown(theirs)} there and ${shown(ours)} here; use the same profile and options on all nodes`
+}
+
+/** No lease suits both nodes, so neither has the vote of the other. */
+function boundsWarning(peer: NodeId, ours: Bounds, theirs: Bounds): string {
+  const between = ({ leaseMinMs, leaseMaxMs }: Bounds): string =>
+    `${round(leaseMinMs)} to ${round(leaseMaxMs)} ms`
+  return `${peer} grants leases of ${between(theirs)} and this node of ${between(ours)}, so neither has the vote of the other; set leaseMinMs and leaseMaxMs so that they overlap`
 }
 
 function round(value: number): number {

@@ -23,6 +23,7 @@ import type { LeaseTiming } from '../election/lease-timing.ts'
 import {
   checkFaults,
   checkFunction,
+  type LeaseBounds,
   parseFlag,
   parseNodeId,
   parseSignal,
@@ -37,6 +38,7 @@ import type { LeadOptions, NodeSettings, StepDownOptions } from './node-settings
 import { Notifier, nextTerm, type ObservableNode, observeViews } from './notifier.ts'
 import {
   type GroupStatus,
+  groupStatusOf,
   type IneligibleReason,
   installedView,
   type Mode,
@@ -44,9 +46,10 @@ import {
 } from './status.ts'
 import type { CurrentTerm, Term } from './term.ts'
 import { TermManager } from './term-manager.ts'
+import { leaseBoundsCommand, levelChangeOf } from './timing-status.ts'
 import { RecentWarnings } from './warnings.ts'
 
-export type { SignalOption } from './arguments.ts'
+export type { LeaseBounds, SignalOption } from './arguments.ts'
 export type { LeadOptions, NodeSettings, StepDownOptions } from './node-settings.ts'
 
 /** A mismatch is reported once. This many reports are remembered. */
@@ -67,7 +70,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   readonly group: string
   readonly id: NodeId
   readonly mode: Mode
-  /** How long a lease lasts, and how early it is renewed. */
+  /** How long a lease lasts, and how early it is renewed. Where leases tune themselves: the shortest lease. */
   readonly lease: LeaseTiming
   readonly #role: NodeSettings['role']
   readonly #health: HealthGate | null
@@ -150,24 +153,8 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
 
   /** The state of the group for operators. */
   status(): GroupStatus {
-    const current = this.#status()
-    const { view, leadUntil, now, voters, nodes, evidenceFor, isSilent, membership, primary } = current
-    return {
-      ...view,
-      mode: this.mode,
-      leaseMs: leadUntil === null || view.leader === null ? null : Math.max(0, (leadUntil - now) / 1000),
-      voters,
-      nodes: this.isClosed
-        ? nodes.map((node) => (node.id === this.id ? { ...node, reachable: false } : node))
-        : nodes,
-      evidenceForMs: evidenceFor === null ? null : evidenceFor / 1000,
-      idle: this.isClosed ? 'closed' : isSilent ? 'silent after a restart' : null,
-      membership: this.isClosed ? null : membership,
-      primary: this.isClosed ? null : primary,
-      datagrams: current.datagrams,
-      measured: current.measured,
-      warnings: this.#warnings.list(),
-    }
+    const { id, mode, isClosed } = this
+    return groupStatusOf(this.#status(), { id, mode, isClosed, warnings: this.#warnings.list() })
   }
 
   /** The black box of this node as a trace for `conclave replay`, in pieces of text; empty once it is closed. */
@@ -248,6 +235,14 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     return this.#command({ do: 'setPriority', priority }, options)
   }
 
+  /**
+   * Changes the bounds of leases of this node, from now until it is closed. A bound that is not given stays. Other nodes
+   * keep theirs: call it on each node, in any order.
+   */
+  async setLeaseBounds(bounds: LeaseBounds, options?: SignalOption): Promise<void> {
+    return this.#command(leaseBoundsCommand(bounds, this.#status().timing), options)
+  }
+
   /** Only on the leader: gives a node a vote. `status().voters` and the event `voters` show when it counts. */
   async addVoter(voter: NodeId, options?: SignalOption): Promise<void> {
     return this.#command({ do: 'addVoter', voter: parseNodeId('voter', voter) }, options)
@@ -326,6 +321,9 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
       }
       case 'config':
         this.#emitLater('voters', event['sets'] as readonly (readonly NodeId[])[])
+        break
+      case 'level':
+        this.#emitLater('level', levelChangeOf(event))
         break
       case 'view':
         this.#emitLater('view', installedView(event))

@@ -2,8 +2,9 @@
 import type { NodeId, Output } from '../../../core/index.ts'
 import type { Membership, SeenView } from '../../../protocols/index.ts'
 import type { Cause, Measured } from '../../runtime/index.ts'
-import type { Datagrams, NodeStatus, NodeView } from '../election/election.ts'
+import type { Datagrams, ElectionStatus, NodeStatus, NodeView } from '../election/election.ts'
 import type { LossReason } from './loss-reason.ts'
+import { type LevelChange, type TimingStatus, timingStatusOf } from './timing-status.ts'
 
 /** `majority`: one leader overall; `local`: one in each partition; `store`: one among all nodes that share a store. */
 export type Mode = 'local' | 'majority' | 'store'
@@ -32,6 +33,8 @@ export type GroupStatus = NodeView & {
   readonly datagrams: Datagrams
   /** The scheduling lateness of this node, the delays of its messages, and its renewals, over the last minutes. */
   readonly measured: Measured
+  /** Where leases tune themselves: their present length, and why; null where the timing is fixed. */
+  readonly timing: TimingStatus | null
   /** The last warnings, newest first; a repeated warning once, with its count. */
   readonly warnings: readonly RecentWarning[]
 }
@@ -60,6 +63,8 @@ export type NodeEvents = {
   change: [NodeView]
   /** This node, as leader, changed the set of voters. */
   voters: [readonly (readonly NodeId[])[]]
+  /** This node, as leader, changed the length of leases. */
+  level: [LevelChange]
   /** Under a protocol with views: this node installed another view. */
   view: [InstalledView]
   /** Under a protocol with views: a link to another node went up or down. Both ends see the same order. */
@@ -82,6 +87,36 @@ export type IneligibleReason =
   | 'lead not called'
   | 'unhealthy'
   | 'work not ended'
+
+type OwnNode = {
+  readonly id: NodeId
+  readonly mode: Mode
+  readonly isClosed: boolean
+  readonly warnings: readonly RecentWarning[]
+}
+
+/** The status of a group, from the status of its election. */
+export function groupStatusOf(
+  current: ElectionStatus,
+  { id, mode, isClosed, warnings }: OwnNode,
+): GroupStatus {
+  const { view, leadUntil, now, voters, nodes, evidenceFor, isSilent, membership, primary, timing } = current
+  return {
+    ...view,
+    mode,
+    leaseMs: leadUntil === null || view.leader === null ? null : Math.max(0, (leadUntil - now) / 1000),
+    voters,
+    nodes: isClosed ? nodes.map((node) => (node.id === id ? { ...node, reachable: false } : node)) : nodes,
+    evidenceForMs: evidenceFor === null ? null : evidenceFor / 1000,
+    idle: isClosed ? 'closed' : isSilent ? 'silent after a restart' : null,
+    membership: isClosed ? null : membership,
+    primary: isClosed ? null : primary,
+    datagrams: current.datagrams,
+    measured: current.measured,
+    timing: timing === null ? null : timingStatusOf(timing, now),
+    warnings,
+  }
+}
 
 type Lives = readonly (readonly [id: NodeId, life: number])[]
 

@@ -5,7 +5,7 @@
  * claims more than the lease of the protocol allows, even if no message was delivered for a while.
  */
 import type { Command, Micros, NodeId, View } from '../../../core/index.ts'
-import type { Membership } from '../../../protocols/index.ts'
+import type { LeaseInsight, Membership } from '../../../protocols/index.ts'
 import {
   type Address,
   type Announcement,
@@ -86,6 +86,8 @@ export type CoreStatus = {
 export type ElectionStatus = Omit<CoreStatus, 'nodes'> & {
   readonly nodes: readonly NodeStatus[]
   readonly measured: Measured
+  /** Where leases tune themselves: the level in force, on the clock of `now`. */
+  readonly timing: LeaseInsight | null
 }
 
 /** The lease of this node, on its own clock; `until` is null when it does not lead. */

@@ -3,7 +3,7 @@
  * tell each other. The election does not depend on any of it.
  */
 import type { Micros, NodeId, Output, PlainObject } from '../../../core/index.ts'
-import { type GroupSpec, peerHosting } from '../../../protocols/index.ts'
+import { type GroupSpec, type LeaseInsight, peerHosting } from '../../../protocols/index.ts'
 import {
   type Cause,
   type Endpoint,
@@ -35,6 +35,9 @@ const NOTHING_ASSUMED = {
   names: { sigma: 'σ', delta: 'δ' },
 }
 
+/** Leases that tune themselves assume more the longer they are. */
+export const OF_THIS_LEASE = { sigma: 'σ of this lease', delta: 'δ of this lease' }
+
 export class GroupObserver {
   readonly #group: string
   readonly #endpoint: Endpoint
@@ -42,6 +45,8 @@ export class GroupObserver {
   readonly #monitor: GroupMonitor
   #until: Micros | null = null
   #isLeading = false
+  /** Of leases that tune themselves; null where the timing is fixed. */
+  #timing: LeaseInsight | null = null
   #priority: number | null
   #ended: (EndOfTerm & { readonly at: Micros }) | null = null
 
@@ -54,6 +59,7 @@ export class GroupObserver {
     this.#priority = priorityIn(options, endpoint.self)
     this.#monitor = new GroupMonitor({
       assumed: assumptions?.assumed(options, nodes) ?? NOTHING_ASSUMED,
+      present: () => (this.#timing === null ? null : { ...this.#timing.assumed, names: OF_THIS_LEASE }),
       remedy: (broken) => assumptions?.remedy(options, nodes, broken) ?? {},
       warn: (what, detail) => hooks.warn(what, detail),
       noted: (late, slow) => {
@@ -78,6 +84,7 @@ export class GroupObserver {
   /** Within a step: adds to the end of a term why the lease was not renewed. */
   explain(event: Output): Output {
     if (event.type === 'elected') this.#isLeading = true
+    if (event.type === 'level' || event.type === 'elected') queueMicrotask(() => this.#noteTiming())
     if (event.type !== 'demoted') return event
     const explained = event['cause'] === 'expired' ? { ...event, ...this.#explainExpiry() } : event
     this.#isLeading = false
@@ -112,11 +119,17 @@ export class GroupObserver {
     const endpoint = this.#endpoint
     const now = endpoint.now()
     const { nodes } = this.#hooks.spec()
+    this.#noteTiming()
     return {
       at: now,
+      timing: this.#timing,
       measured: this.#monitor.measured(endpoint.measures, now),
       nodes: nodes.map((id) => [id, id === endpoint.self ? this.#ownDetails(now) : this.#detailsOf(id, now)]),
     }
+  }
+
+  #noteTiming(): void {
+    if (this.#endpoint.has(this.#group)) this.#timing = this.#endpoint.leaseInsight(this.#group)
   }
 
   #ownDetails(now: Micros): NodeDetails {

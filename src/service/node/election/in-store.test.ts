@@ -249,7 +249,7 @@ describe('options that cannot work are refused with advice', () => {
     [{ options: { periodMs: 20, accessMs: 5 } }, 'options.periodMs: is below 30'],
     [{ options: { clock: 'none' } }, 'options.clock: is for searches'],
     [{ options: { epochs: 3 } }, 'options.epochs: '],
-    [{ profile: 'moon' as 'lan' }, 'profile: "moon" is not one of "lan", "region", "wan"'],
+    [{ profile: 'moon' as 'lan' }, 'profile: "moon" is not one of "fast", "lan", "region", "wan"'],
   ])('%j', async (more, message) => {
     await expect(node('a', more)).rejects.toThrow(message)
   })

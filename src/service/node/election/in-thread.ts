@@ -2,6 +2,8 @@
 import {
   type Command,
   type Micros,
+  microsOf,
+  msOf,
   type NodeId,
   type Output,
   type Plain,
@@ -20,8 +22,10 @@ import {
   type NetworkFaults,
   openHostClock,
   openStorage,
+  probeTimers,
   type SlowEpisode,
   type Storage,
+  showMs,
 } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
 import {
@@ -70,6 +74,11 @@ export async function openElectionInThread(
   return election
 }
 
+/** Why leases do not become as short as configured. */
+export function describeCoarseTimers(lateness: Micros, shortest: Micros, possible: Micros): string {
+  return `timers of this host fire at least ${showMs(lateness)} late, so leases last ${showMs(possible)} or longer (leaseMinMs is ${msOf(shortest)}); set leaseMinMs: ${Math.ceil(msOf(possible))}, or use a host with finer timers`
+}
+
 class ElectionInThread implements LocalElection {
   readonly #settings: NetworkElectionSettings
   readonly #events: LocalEvents
@@ -77,6 +86,8 @@ class ElectionInThread implements LocalElection {
   #shared: SharedEndpoint | null = null
   #observer: GroupObserver | null = null
   #refusal: string | null = null
+  /** As configured; null where the timing is fixed. */
+  #longestLease: Micros | null = null
   /** The status at the time of closing. */
   #last: ElectionStatus | null = null
 
@@ -100,6 +111,20 @@ class ElectionInThread implements LocalElection {
       warn: (what, detail) => events.warn(what, detail),
       noted: (late, slow) => events.noted?.(late, slow),
     })
+    const bounds = this.#endpoint.leaseInsight(group)?.bounds ?? null
+    if (bounds === null) return
+    const [shortest, longest] = bounds
+    this.#longestLease = longest
+    void this.#checkTimers(shortest)
+  }
+
+  /** Leases that tune themselves become no shorter than timers allow; the operator learns why. */
+  async #checkTimers(shortest: Micros): Promise<void> {
+    const lateness = await probeTimers()
+    const { protocol, options, nodes } = this.#spec
+    const possible = peerHosting(protocol).leaseForLateness?.(options, nodes, lateness) ?? 0
+    if (possible > shortest && !this.#isClosed)
+      this.#events.warn('timers', describeCoarseTimers(lateness, shortest, possible))
   }
 
   get heard(): ReadonlyMap<NodeId, number> {
@@ -173,11 +198,21 @@ class ElectionInThread implements LocalElection {
     if (this.#isClosed) return 'this node is closed'
     if (command.do === 'addPeer' || command.do === 'removePeer')
       return this.#changePeers(command as unknown as PeerCommand)
+    const problem = command.do === 'setLeaseBounds' ? this.#forgetfulProblem(command) : null
+    if (problem !== null) return problem
     this.#refusal = null
     this.#endpoint.command(this.#settings.group, command)
     if (command.do === 'setPriority' && this.#refusal === null && this.#observer !== null)
       this.#observer.priority = command['priority'] as number
     return this.#refusal
+  }
+
+  /** A node that stores nothing is silent after a restart for as long as its configuration says. */
+  #forgetfulProblem({ leaseMaxMs }: Command): string | null {
+    const longest = this.#longestLease
+    if (this.#settings.data !== null || longest === null || microsOf(leaseMaxMs as number) <= longest)
+      return null
+    return `without a data directory a restarted node does not know how long its leases were: leaseMaxMs must be at most ${msOf(longest)}, as configured; restart it with a larger leaseMaxMs, or with data`
   }
 
   async handOverProblem(to: NodeId): Promise<string | null> {

@@ -34,6 +34,7 @@ import {
   ownReach,
 } from './election.ts'
 import { deserializeError } from './error-transfer.ts'
+import { OF_THIS_LEASE } from './group-observer.ts'
 import { assumedBy } from './lease-timing.ts'
 import { type Observed, withObserved } from './observed.ts'
 import { type SharedLeaseState, SharedState } from './shared-lease.ts'
@@ -89,7 +90,7 @@ class ElectionInWorker implements ElectionBackend {
   #reportedTerm: { readonly token: number | null } | null = null
   #deadline: NodeJS.Timeout | null = null
   #closed: Promise<void> | null = null
-  #observed: Observed = { at: 0, measured: NOTHING_MEASURED, nodes: [] }
+  #observed: Observed = { at: 0, measured: NOTHING_MEASURED, timing: null, nodes: [] }
   /** Resolves when an election that ended by itself has left its worker. */
   #left: Promise<void> | null = null
   #state: 'running' | 'closing' | 'ended' = 'running'
@@ -208,8 +209,10 @@ class ElectionInWorker implements ElectionBackend {
   }
 
   explain(late: Micros): Explanation | null {
-    const assumed = assumedBy(this.#settings)
-    if (assumed === null) return null
+    const most = assumedBy(this.#settings)
+    if (most === null) return null
+    const present = this.#observed.timing?.assumed
+    const assumed = present === undefined ? most : { ...present, names: OF_THIS_LEASE }
     const shared = this.#shared
     const now = monotonicNow()
     const { nodes, voters } = this.#snapshot

@@ -1,5 +1,6 @@
 /** What a backend knows about its nodes apart from the election itself: measurements, and what nodes tell each other. */
 import type { Micros, NodeId } from '../../../core/index.ts'
+import type { LeaseInsight } from '../../../protocols/index.ts'
 import { type Hearing, type Measured, NO_DETAILS, type NodeDetails } from '../../runtime/index.ts'
 import type { CoreStatus, ElectionStatus, NodeReach } from './election.ts'
 
@@ -7,16 +8,19 @@ import type { CoreStatus, ElectionStatus, NodeReach } from './election.ts'
 export type Observed = {
   readonly at: Micros
   readonly measured: Measured
+  /** Where leases tune themselves. */
+  readonly timing: LeaseInsight | null
   readonly nodes: readonly (readonly [NodeId, NodeDetails])[]
 }
 
 /** The status with what was observed, which may be a little older. */
-export function withObserved(core: CoreStatus, { at, measured, nodes }: Observed): ElectionStatus {
+export function withObserved(core: CoreStatus, { at, measured, timing, nodes }: Observed): ElectionStatus {
   const known = new Map(nodes)
   const laterMs = Math.max(0, (core.now - at) / 1000)
   return {
     ...core,
     measured,
+    timing,
     nodes: core.nodes.map((node) => {
       const details = later(known.get(node.id) ?? NO_DETAILS, laterMs)
       return { ...(details.role === 'observer' ? observerReach(node) : node), ...details }

@@ -120,7 +120,12 @@ export class StoreObserver {
     const lastTerm =
       ended === null ? null : { token: ended.token, cause: ended.cause, endedMsAgo: (now - ended.at) / 1000 }
     const own = { ...NO_DETAILS, version: packageVersion(), page: this.#page, measured, lastTerm }
-    return { at: now, measured, nodes: members.map((id) => [id, id === this.#self ? own : NO_DETAILS]) }
+    return {
+      at: now,
+      measured,
+      timing: null,
+      nodes: members.map((id) => [id, id === this.#self ? own : NO_DETAILS]),
+    }
   }
 
   close(): void {

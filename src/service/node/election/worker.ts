@@ -78,6 +78,8 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
 
   function output(event: Output): void {
     if (event.type === 'elected') isLeading = true
+    // Listeners find the level that belongs to the event.
+    if (event.type === 'level') observedAt = Number.NEGATIVE_INFINITY
     if (event.type === 'demoted') {
       isLeading = false
       granted = 0
@@ -187,7 +189,13 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       candidacy = command as Candidacy
       if (candidacy.willing && stall.isStalled) return null
     }
-    return (await backend?.command(command)) ?? null
+    const why = (await backend?.command(command)) ?? null
+    // Callers find what they have changed in the status.
+    if (command.do === 'setLeaseBounds' && backend !== null && why === null) {
+      observedAt = Number.NEGATIVE_INFINITY
+      sendObserved(backend, clock.now())
+    }
+    return why
   }
 
   async function handleRequest(request: WorkerRequest): Promise<string | null> {
@@ -251,6 +259,8 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       ? openElectionInStore(settings, events, openClock())
       : openElectionInThread(settings, events, openClock))
     stall.start()
+    // The status is complete as soon as the node has joined.
+    sendObserved(backend, clock.now())
     send({ message: 'started' })
     scheduleReport()
   } catch (error) {

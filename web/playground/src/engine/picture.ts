@@ -88,6 +88,8 @@ export type Lane = {
     readonly to: Micros
     readonly kind: 'paused' | 'suspended'
   }[]
+  /** When the node is under load. */
+  readonly loads: readonly { readonly from: Micros; readonly to: Micros }[]
   /** The node's clock: from each true instant on it shows `shows` and runs at `rate` (1 is exact). */
   readonly clock: readonly { readonly from: Micros; readonly shows: Micros; readonly rate: number }[]
   readonly timers: readonly TimerSpan[]

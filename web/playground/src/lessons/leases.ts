@@ -248,6 +248,43 @@ const partialConnectivity: Lesson = {
   },
 }
 
+const LONG_MS = 200
+
+const tunedLeases: Lesson = {
+  id: 'tuned-leases',
+  title: 'Leases that tune themselves',
+  summary: 'The leader measures how late nodes and messages are, and chooses the length of its leases.',
+  source: 'docs/explanation/adaptive-timing.md',
+  protocol: 'local-leader',
+  speed: 1,
+  scenario: {
+    ...THREE,
+    network: { delayMs: [0.2, 1] },
+    options: { timing: 'adaptive', leaseMinMs: 60, leaseMaxMs: 2000 },
+    untilMs: 9000,
+  },
+  captions: [
+    { atMs: 0, text: 'The nodes start with leases of a usual length.' },
+    { atMs: 200, text: 'Each answer tells the leader how late its sender acts.' },
+    {
+      atMs: 5000,
+      text: 'All was in time for a while, so the leader makes its leases shorter, step by step.',
+    },
+  ],
+  task: `Make nodes late, until the leases last ${LONG_MS} ms or more.`,
+  hint: 'Load node 2, by 60 ms: the leader does not need it. Then load node 3 too.',
+  afterwards:
+    'A slow minority changes nothing. A slow majority costs failover time, but not the leader again and again.',
+  check({ picture, made }) {
+    if (!made.some((event) => 'load' in event)) return notYet('No node is under load yet.')
+    const longest = Math.max(
+      ...picture.lanes.flatMap(({ leases }) => leases.map(({ from, until }) => until - from)),
+    )
+    const text = `The longest lease lasts ${timeText(longest)}.`
+    return longest < LONG_MS * 1000 ? notYet(text) : done(text)
+  },
+}
+
 export const LEASE_LESSONS: readonly Lesson[] = [
   lease,
   pausedLeader,
@@ -256,4 +293,5 @@ export const LEASE_LESSONS: readonly Lesson[] = [
   quickRestart,
   earlyRelease,
   partialConnectivity,
+  tunedLeases,
 ]

@@ -34,6 +34,10 @@ export const SOLUTIONS: { readonly [lesson: string]: readonly Move[] } = {
   ],
   'early-release': [{ moment: violationOf('one-leader') }],
   'partial-connectivity': [{ atMs: 700, event: { cut: [[1, 5]] } }],
+  'tuned-leases': [
+    { atMs: 6500, event: { load: [2], lateMs: [0, 60] } },
+    { atMs: 6600, event: { load: [3], lateMs: [0, 60] } },
+  ],
   'ring-crash': [{ atMs: 15, event: { crash: 3 } }],
   'crossed-coordinators': [
     { atMs: 110, event: (picture) => ({ delay: messageOf('coordinator', 2, 1)(picture), forMs: 30 }) },

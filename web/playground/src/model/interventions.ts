@@ -38,7 +38,21 @@ export function interventionText(event: Intervention | ScenarioEvent): string {
   if ('skew' in event) return `clock of ${event.skew} jumps by ${signed(event.byMs)} ms`
   if ('drop' in event) return `drop message ${event.drop}`
   if ('delay' in event) return `delay message ${event.delay} by ${event.forMs} ms`
-  return `copy message ${event.copy}`
+  if ('copy' in event) return `copy message ${event.copy}`
+  return loadText(event)
+}
+
+function loadText({
+  load,
+  lateMs = 0,
+  delayMs = 0,
+}: Extract<Intervention, { readonly load: unknown }>): string {
+  const who = load === 'all' ? 'all nodes' : listText(load)
+  const parts = [
+    ...(lateMs === 0 ? [] : [`late by ${spanText(lateMs)}`]),
+    ...(delayMs === 0 ? [] : [`messages longer by ${spanText(delayMs)}`]),
+  ]
+  return parts.length === 0 ? `no load on ${who}` : `load on ${who}: ${parts.join(', ')}`
 }
 
 function linksText(pairs: Pairs, arrow: string): string {

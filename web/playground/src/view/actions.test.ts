@@ -22,10 +22,29 @@ it('offers what is possible for a node', () => {
     'suspend',
     'skew',
     'drift',
+    'load',
     'isolate',
   ])
   expect(idsFor({ type: 'node', node: 4 }, 300)).toEqual(['restart'])
   expect(idsFor(null, 300)).toEqual([])
+})
+
+it('offers to end the load on a node, and says that it is under load', () => {
+  const loaded = drawn({ ...WELCOME, events: [{ atMs: 300, load: [2], lateMs: [0, 5], forMs: 200 }] })
+  const [, lane] = loaded.lanes
+  if (lane === undefined) throw new Error('no second lane')
+  expect(lane.loads).toEqual([{ from: 300_000, to: 500_000 }])
+  const seen = [200, 400, 600].map((atMs) => {
+    const cursor = cursorAt(loaded, atMs * 1000)
+    const deeds = deedsFor({ type: 'node', node: 2 }, { picture: loaded, cursor, defaultMs: 200 })
+    const deed = deeds.find(({ id }) => id === 'load')
+    return [deed?.title, deed?.event(60), describeNode(lane, cursor).includes('under load')]
+  })
+  expect(seen).toEqual([
+    ['Load', { load: [2], lateMs: [0, 60] }, false],
+    ['End load', { load: [2], lateMs: 0 }, true],
+    ['Load', { load: [2], lateMs: [0, 60] }, false],
+  ])
 })
 
 it('offers the same for a node that has not started, or that counts as dead for others', () => {

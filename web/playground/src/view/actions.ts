@@ -2,7 +2,7 @@
 import type { NodeId } from '../../../../src/core/index.ts'
 import type { CommandForm, Picture } from '../engine/picture.ts'
 import type { Cursor, Intervention, Selection } from '../model/store.ts'
-import { networkAt } from './look-up.ts'
+import { isLoadedAt, networkAt } from './look-up.ts'
 import { conditionAt } from './node-words.ts'
 
 export type Amount = {
@@ -90,6 +90,12 @@ function nodeDeeds(node: NodeId, { picture, cursor, defaultMs }: Given): readonl
       byMs,
     })),
     asking('drift', 'Drift', 'd', GAIN, (ppm) => ({ drift: node, ppm })),
+    isLoadedAt(lane, cursor.at)
+      ? deed('load', 'End load', 'o', { load: [node], lateMs: 0 })
+      : asking('load', 'Load', 'o', ms('Act late by up to', defaultMs), (most) => ({
+          load: [node],
+          lateMs: [0, most],
+        })),
     deed('isolate', 'Isolate', 'x', { partition: [[node], others] }),
   ]
 }

@@ -11,7 +11,7 @@ export const KEY_TABLE: readonly (readonly [keys: string, meaning: string])[] = 
   ['+ − 0', 'zoom in, zoom out, show the whole run'],
   ['1 … 9', 'select a node'],
   ['m', 'select the next message in flight'],
-  ['c, p, s, k, d, x', 'on a node: crash or restart, pause, suspend, skew, drift, isolate'],
+  ['c, p, s, k, d, o, x', 'on a node: crash or restart, pause, suspend, skew, drift, load, isolate'],
   ['c, o, i, s, h', 'on a link: cut, cut one way, cut the other way, slow, heal'],
   ['d, l, u', 'on a message: drop, delay, duplicate'],
   ['g', 'partition the network'],

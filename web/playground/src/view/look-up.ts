@@ -38,6 +38,10 @@ export function stallAt(lane: Lane, at: Micros): Lane['stalls'][number] | null {
   return stall === undefined || stall.to <= at ? null : stall
 }
 
+export function isLoadedAt({ loads }: Lane, at: Micros): boolean {
+  return loads.some(({ from, to }) => from <= at && at < to)
+}
+
 export function networkAt(picture: Picture, at: Micros): NetworkState | null {
   return picture.networks[countWhile(picture.networks, ({ from }) => from <= at) - 1] ?? null
 }

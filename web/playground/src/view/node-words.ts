@@ -2,17 +2,23 @@
 import type { NodeId } from '../../../../src/core/index.ts'
 import type { Lane, LeaseSpan, Picture, RoleSpan } from '../engine/picture.ts'
 import type { Cursor } from '../model/store.ts'
-import { leaseAt, roleAfter, stallAt } from './look-up.ts'
+import { isLoadedAt, leaseAt, roleAfter, stallAt } from './look-up.ts'
 import type { MarkName } from './mark.tsx'
 
 export type Condition = {
   readonly role: RoleSpan | null
   readonly stall: Lane['stalls'][number] | null
   readonly lease: LeaseSpan | null
+  readonly isLoaded: boolean
 }
 
 export function conditionAt(lane: Lane, { at, moment }: Cursor): Condition {
-  return { role: roleAfter(lane, moment), stall: stallAt(lane, at), lease: leaseAt(lane, at) }
+  return {
+    role: roleAfter(lane, moment),
+    stall: stallAt(lane, at),
+    lease: leaseAt(lane, at),
+    isLoaded: isLoadedAt(lane, at),
+  }
 }
 
 /** A node that others count as dead is not down: it only reaches none of them. */
@@ -37,7 +43,11 @@ const ROLE_WORDS: { readonly [role: string]: string } = {
 }
 
 export function wordOf(condition: Condition): string {
-  const { role, stall } = condition
+  const word = roleWord(condition)
+  return condition.isLoaded && !isDown(condition) ? `${word}, under load` : word
+}
+
+function roleWord({ role, stall }: Condition): string {
   if (role === null) return 'not started'
   if (role.role === 'crashed') return 'crashed'
   if (stall !== null) return stall.kind

@@ -10,7 +10,7 @@ const formsOf = (name: string): readonly CommandForm[] => {
 
 /** A command as a person would fill it in. */
 function filled({ name, fields }: CommandForm): object {
-  const values = { node: 2, nodes: [1, 2], number: 1, text: 'a', boolean: true }
+  const values = { node: 2, nodes: [1, 2], number: 10, text: 'a', boolean: true }
   return { do: name, ...Object.fromEntries(fields.map((field) => [field.name, values[field.type]])) }
 }
 
@@ -23,6 +23,7 @@ describe('commandForms', () => {
       ['setPriority', 'Set its priority'],
       ['addVoter', 'Add a voter'],
       ['removeVoter', 'Remove a voter'],
+      ['setLeaseBounds', 'Set the bounds of its leases'],
     ])
   })
 

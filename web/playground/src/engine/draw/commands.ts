@@ -17,6 +17,7 @@ const TITLES: { readonly [name: string]: string } = {
   fenced: 'Fence a token of a node',
   remove: 'Remove a node',
   removeVoter: 'Remove a voter',
+  setLeaseBounds: 'Set the bounds of its leases',
   setLoad: 'Set its load',
   setPriority: 'Set its priority',
   slots: 'Set the number of its job slots',

@@ -39,6 +39,14 @@ const EVENTS: { readonly [field: string]: Describe } = {
   drop: (message) => `message ${word(message)} is dropped`,
   delay: (message, { forMs }) => `message ${word(message)} is delayed by ${duration(forMs)}`,
   copy: (message) => `message ${word(message)} is duplicated`,
+  load: (nodes, { lateMs = 0, delayMs = 0 }) => {
+    const amounts = [
+      ...(lateMs === 0 ? [] : [`late by ${span(lateMs)}`]),
+      ...(delayMs === 0 ? [] : [`messages longer by ${span(delayMs)}`]),
+    ]
+    const who = nodes === 'all' ? 'all nodes' : lists(nodes, ', ', ', ')
+    return amounts.length === 0 ? `the load on ${who} ends` : `load on ${who}: ${amounts.join(', ')}`
+  },
   command: (given) => {
     const { node = null, ...command } = given as Fields
     return `${word(node)} receives the command ${commandText(command as never)}`

@@ -1,5 +1,11 @@
 /** What happened to each node over time: its roles, its leases, its timers and its stalls. */
-import { type Micros, microsOf, type NodeId, type PlainObject } from '../../../../../src/core/index.ts'
+import {
+  isList,
+  type Micros,
+  microsOf,
+  type NodeId,
+  type PlainObject,
+} from '../../../../../src/core/index.ts'
 import type { TraceRecord } from '../../../../../src/workbench/trace/index.ts'
 import type { Lane } from '../picture.ts'
 import type { RecordedRun } from '../recorded-run.ts'
@@ -8,6 +14,7 @@ import { LeaseLine } from './lease-line.ts'
 import { RoleLine } from './role-line.ts'
 import { TimerLine } from './timer-line.ts'
 
+type Load = { from: Micros; to: Micros }
 type Stall = { from: Micros; to: Micros; kind: 'paused' | 'suspended' }
 
 export function lanesOf(run: RecordedRun): readonly Lane[] {
@@ -33,7 +40,12 @@ function applyEvent(
 ): void {
   const crashed = crashOf(event)
   if (crashed !== null) builders.get(crashed)?.crash(at, moment)
-  const { pause, suspend, forMs } = event
+  const { pause, suspend, forMs, load, lateMs, delayMs, ignored } = event
+  if (load !== undefined && ignored === undefined) {
+    const isLoaded = (lateMs ?? 0) !== 0 || (delayMs ?? 0) !== 0
+    for (const [node, builder] of builders)
+      if (load === 'all' || (isList(load) && load.includes(node))) builder.load(at, isLoaded)
+  }
   if (typeof forMs !== 'number') return
   builders.get(pause as NodeId)?.stall(at, microsOf(forMs), 'paused')
   builders.get(suspend as NodeId)?.stall(at, microsOf(forMs), 'suspended')
@@ -53,6 +65,7 @@ class LaneBuilder {
   readonly #leases: LeaseLine
   readonly #timers: TimerLine
   readonly #stalls: Stall[] = []
+  readonly #loads: Load[] = []
   readonly #isUntimed: boolean
   readonly #views: RecordedRun['views']
 
@@ -99,6 +112,13 @@ class LaneBuilder {
     if (this.roles.isUp) this.#stalls.push({ from: at, to: at + length, kind })
   }
 
+  /** A load lasts until another takes its place, or none. */
+  load(at: Micros, isLoaded: boolean): void {
+    const last = this.#loads.at(-1)
+    if (last !== undefined) last.to = Math.min(last.to, at)
+    if (isLoaded) this.#loads.push({ from: at, to: Number.POSITIVE_INFINITY })
+  }
+
   build(endsAt: Micros): Lane {
     return {
       node: this.#node,
@@ -106,6 +126,9 @@ class LaneBuilder {
       leases: this.#leases.build(),
       stalls: this.#stalls
         .map((stall) => ({ ...stall, to: Math.min(stall.to, endsAt) }))
+        .filter(({ from, to }) => to > from),
+      loads: this.#loads
+        .map(({ from, to }) => ({ from, to: Math.min(to, endsAt) }))
         .filter(({ from, to }) => to > from),
       clock: this.#clock.pieces.filter(({ from }) => from <= endsAt),
       timers: this.#timers.build(endsAt),

@@ -1,5 +1,5 @@
 /** The moments of a run: one per record of its trace, each as a sentence. */
-import type { NodeId, PlainObject } from '../../../../../src/core/index.ts'
+import { isList, type NodeId, type PlainObject } from '../../../../../src/core/index.ts'
 import { isLeading, type TraceRecord, Transcript } from '../../../../../src/workbench/trace/index.ts'
 import type { Flight, Moment } from '../picture.ts'
 import type { RecordedRun } from '../recorded-run.ts'
@@ -137,9 +137,21 @@ class MomentBuilder {
 /** The one node that an event is about; null for an event of the network. */
 function subjectOf(event: PlainObject): NodeId | null {
   const { crash, recover, pause, suspend, unwritable, writable, drift, skew, command, node } = event
+  const { load = null } = event
   const given = typeof command === 'object' && command !== null ? (command as PlainObject)['node'] : undefined
+  const [alone, ...others] = isList(load) ? load : []
   const found =
-    crash ?? recover ?? pause ?? suspend ?? unwritable ?? writable ?? drift ?? skew ?? given ?? node
+    crash ??
+    recover ??
+    pause ??
+    suspend ??
+    unwritable ??
+    writable ??
+    drift ??
+    skew ??
+    given ??
+    node ??
+    (others.length === 0 ? alone : undefined)
   const isLink = event['do'] === 'cut' || event['do'] === 'heal'
   return !isLink && (typeof found === 'number' || typeof found === 'string') ? found : null
 }

@@ -1,6 +1,6 @@
 /** A node of the place picture: its role, its lease and its next timer. */
 import type { NodeId } from '../../../../../src/core/index.ts'
-import { ownColour } from '../colours.ts'
+import { type Colours, ownColour } from '../colours.ts'
 import { timersAt } from '../look-up.ts'
 import { type Condition, conditionAt, isDown, wordOf } from '../node-words.ts'
 import { drawCross, label, starPath } from '../shapes.ts'
@@ -46,11 +46,16 @@ export function drawNode(context: Context, scene: PlaceScene, spot: NodeSpot): v
   context.fill()
   context.stroke()
   context.setLineDash([])
-  drawStatus(context, scene, spot, { down, leads, isStalled: condition.stall !== null })
+  drawStatus(context, scene, spot, {
+    down,
+    leads,
+    isStalled: condition.stall !== null,
+    isLoaded: condition.isLoaded,
+  })
   drawArcs(context, scene, spot)
   context.font = `${radius < 14 ? 10 : 11.5}px ${font}`
   if (radius >= LEAST_WITH_WORDS) {
-    const isWarned = condition.stall !== null || down
+    const isWarned = condition.stall !== null || down || condition.isLoaded
     label(
       context,
       isLong(spot.node) ? longWord(spot.node, condition) : wordOf(condition),
@@ -64,7 +69,11 @@ export function drawNode(context: Context, scene: PlaceScene, spot: NodeSpot): v
 
 /** A long name leaves room only for what is special about the node. */
 function longWord(node: NodeId, condition: Condition): string {
-  const isPlain = condition.role?.role === 'follower' && condition.stall === null && !condition.role.leads
+  const isPlain =
+    !condition.isLoaded &&
+    condition.role?.role === 'follower' &&
+    condition.stall === null &&
+    !condition.role.leads
   return isPlain ? String(node) : `${node}: ${wordOf(condition)}`
 }
 
@@ -76,7 +85,13 @@ function drawStatus(
     down,
     leads,
     isStalled,
-  }: { readonly down: boolean; readonly leads: boolean; readonly isStalled: boolean },
+    isLoaded,
+  }: {
+    readonly down: boolean
+    readonly leads: boolean
+    readonly isStalled: boolean
+    readonly isLoaded: boolean
+  },
 ): void {
   if (down) drawCross(context, x, y, radius * 0.72, colours.edge, 1.5)
   context.font = `680 ${Math.max(10, radius * 0.72)}px ${font}`
@@ -84,6 +99,7 @@ function drawStatus(
   const text = isLong(node) ? `${String(node).slice(0, 2)}…` : String(node)
   if (down) label(context, text, x, y + 0.5, colours.quiet, colours.surface)
   else context.fillText(text, x, y + 0.5)
+  if (isLoaded && !down) drawLoad(context, x - radius * 0.78, y - radius * 0.78, colours)
   const badge = { x: x + radius * 0.78, y: y - radius * 0.78 }
   if (isStalled) {
     context.fillStyle = colours.warn
@@ -102,6 +118,16 @@ function drawStatus(
     context.fillStyle = colours.text
     context.fill()
   }
+}
+
+/** Bars that rise: the node has much to do. */
+function drawLoad(context: Context, x: number, y: number, { warn, surface }: Colours): void {
+  context.fillStyle = warn
+  context.beginPath()
+  context.arc(x, y, 8, 0, FULL)
+  context.fill()
+  context.fillStyle = surface
+  for (const bar of [0, 1, 2]) context.fillRect(x - 4.2 + 3 * bar, y + 3 - 2.4 * bar, 2.2, 1.6 + 2.4 * bar)
 }
 
 /** The outer arc is the next timer. The two inner ones are the lease: solid in true time, thin as the holder believes. */

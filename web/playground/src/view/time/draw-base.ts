@@ -38,6 +38,7 @@ export function drawBase(context: Context, scene: BaseScene): void {
   drawGrid(context, scene)
   for (const box of scene.boxes) {
     drawLane(context, scene, box)
+    drawLoads(context, scene, box)
     drawStalls(context, scene, box)
     drawClock(context, scene, box)
   }
@@ -107,6 +108,23 @@ function drawStalls(context: Context, { scale, colours, font }: BaseScene, box: 
     context.font = `600 11px ${font}`
     label(context, kind, x2 - 6 - context.measureText(kind).width, top + 9, colours.warn, colours.surface)
     context.font = `11px ${font}`
+  }
+}
+
+/** A row of ticks along the bottom of the lane, with its name at the start. */
+function drawLoads(context: Context, { scale, colours }: BaseScene, { lane, top, height }: LaneBox): void {
+  const y = top + height - 4
+  for (const { from, to } of lane.loads) {
+    if (to < scale.from || from > scale.to) continue
+    const x1 = Math.max(scale.left, xOf(scale, from))
+    const x2 = Math.min(scale.left + scale.width, xOf(scale, to))
+    context.strokeStyle = colours.warn
+    context.lineWidth = 6
+    context.setLineDash([2, 3])
+    line(context, x1, y, x2, y)
+    context.setLineDash([])
+    if (x2 - x1 > 60 && height >= 34)
+      label(context, 'under load', x1 + 6, y - 9, colours.warn, colours.surface)
   }
 }
 

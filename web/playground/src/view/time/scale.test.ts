@@ -72,6 +72,7 @@ describe('the scale of a clock', () => {
     roles: [],
     leases: [],
     stalls: [],
+    loads: [],
     clock,
     timers: [],
   })

@@ -1,0 +1,62 @@
+/** The present level of a running node, for people: how long its leases are, what that costs and gives, and why. */
+import type { NodeId, Plain } from '../../core/index.ts'
+import type { LeaseInsight } from '../insight.ts'
+import { adaptiveTimingOf } from './adaptive.ts'
+import { amountOf } from './evidence.ts'
+import { guaranteesOf } from './guarantees.ts'
+import { ownState } from './insight.ts'
+import { lockAt } from './levels.ts'
+import { NO_LOSS } from './messages.ts'
+import { type LocalLeaderOptions, votersIn } from './options.ts'
+
+/** Null where the timing is fixed. `state` is the state of the protocol, with or without the layer below. */
+export function leaseInsightOf(
+  chosen: LocalLeaderOptions,
+  nodes: readonly NodeId[],
+  state: Plain,
+): LeaseInsight | null {
+  const { pace, term } = ownState(state)
+  const adaptive = adaptiveTimingOf(chosen, votersIn(chosen, nodes).length)
+  if (pace === null || adaptive === null) return null
+  const { level, bounds, need, peers } = pace
+  const { failOver, traffic, timing } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
+  const known = peers.flatMap((peer, index) =>
+    peer === null ? [] : [{ node: nodes[index] as NodeId, peer }],
+  )
+  return {
+    level,
+    levels: [bounds.least, bounds.most],
+    lock: lockAt(level),
+    bounds: [bounds.shortest, bounds.longest],
+    margin: timing.tries * timing.tryTime - timing.collection,
+    assumed: { sigma: timing.lateness, delta: timing.delay },
+    failOver,
+    renewalPeriod: traffic.renewalPeriod,
+    need:
+      term === null
+        ? null
+        : {
+            level: need.level,
+            lock: lockAt(need.level),
+            cause: need.cause,
+            by: need.by,
+            amount: amountOf(need, adaptive.timingAt),
+          },
+    voters: known.flatMap(({ node, peer: { evidence, at } }) =>
+      evidence === null || term === null
+        ? []
+        : [
+            {
+              node,
+              lateness: adaptive.timingAt(evidence.late).tryTime,
+              delay: adaptive.timingAt(evidence.delay).fast,
+              loss: evidence.loss === NO_LOSS ? 0 : 2 ** -evidence.loss,
+              at,
+            },
+          ],
+    ),
+    refusals: known.flatMap(({ node, peer: { bounds: theirs } }) =>
+      theirs === null ? [] : [{ node, bounds: [theirs.shortest, theirs.longest] as const }],
+    ),
+  }
+}

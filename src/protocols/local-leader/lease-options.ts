@@ -1,0 +1,126 @@
+/** The options of adaptive timing. */
+import { z } from 'zod'
+import { microsOf } from '../../core/index.ts'
+import { boundsBetween } from './levels.ts'
+import type { LocalLeaderOptions } from './options.ts'
+import { PROFILES } from './profiles.ts'
+
+/** The least and the largest value of both bounds. */
+const SHORTEST_LEASE_MS = 10
+const LONGEST_LEASE_MS = 60_000
+
+export const leaseMs = () => z.number().min(SHORTEST_LEASE_MS).max(LONGEST_LEASE_MS)
+
+/** Leases whose length follows from measurements. */
+export function adaptiveFields() {
+  const bound = (meaning: string) =>
+    leaseMs()
+      .nullable()
+      .default(null)
+      .describe(`${meaning}; null: from the profile; only with timing: adaptive`)
+  return {
+    timing: z
+      .enum(['fixed', 'adaptive'])
+      .default('fixed')
+      .describe('fixed: constants; adaptive: the leader measures delays and chooses the length of leases'),
+    leaseMinMs: bound('the shortest lease'),
+    leaseMaxMs: bound('the longest lease'),
+    leaseLossPerDay: z
+      .number()
+      .min(0.01)
+      .max(100_000)
+      .default(1)
+      .describe('how many leases may be lost in a day because a node or a message was late'),
+    levels: z
+      .enum(['measured', 'drawn'])
+      .default('measured')
+      .describe('drawn: each request has a random level, for tests; real nodes refuse it'),
+  }
+}
+
+/** Options that set a constant. They mean what they say only with fixed timing. */
+const CONSTANTS = [
+  'deltaMs',
+  'deltaMinMs',
+  'fastMs',
+  'sigmaMs',
+  'renewalIntervalMs',
+  'electionPeriodMs',
+  'expiresMs',
+] as const
+
+/** Options that are not checked yet. */
+type Unchecked = { readonly [option: string]: unknown }
+
+export function constantsIn(given: Unchecked): readonly string[] {
+  return CONSTANTS.filter((option) => (given[option] ?? null) !== null)
+}
+
+/** Below this number of voters, each voter answers the leader directly. */
+export const TREE_FROM = 100
+
+/**
+ * The timing of real nodes whose configuration does not say: adaptive where that is possible, unless the options set a
+ * constant. It depends on what all nodes of a group have in common, since nodes with other timing do not hear each other.
+ * `nodes`: their number.
+ */
+export function defaultTiming(given: Unchecked, nodes: number): LocalLeaderOptions['timing'] {
+  const { mode = 'majority', rule = 'quorum', treeFrom = TREE_FROM } = given
+  const canAdapt = mode === 'majority' && rule === 'quorum' && nodes < Number(treeFrom)
+  return canAdapt && constantsIn(given).length === 0 ? 'adaptive' : 'fixed'
+}
+
+/** What does not go together with adaptive timing, and what only goes together with it. */
+export function adaptiveProblems(
+  chosen: LocalLeaderOptions,
+  voters: number,
+): readonly (readonly [option: string, problem: string])[] {
+  if (chosen.timing === 'fixed') {
+    const given = (['leaseMinMs', 'leaseMaxMs'] as const).filter((option) => chosen[option] !== null)
+    return given.map((option) => [option, 'only works with timing: adaptive; set that, or remove this bound'])
+  }
+  const problems: [string, string][] = []
+  if (chosen.mode === 'local')
+    problems.push(['timing', 'adaptive only works with mode: majority; use timing: fixed in local mode'])
+  if (chosen.rule === 'equality')
+    problems.push(['timing', 'adaptive only works with rule: quorum; use timing: fixed with rule: equality'])
+  if (voters >= chosen.treeFrom) {
+    problems.push([
+      'timing',
+      `adaptive only works with fewer than ${chosen.treeFrom} voters (treeFrom); use timing: fixed`,
+    ])
+  }
+  for (const option of ['electionPeriodMs', 'expiresMs'] as const) {
+    if (chosen[option] !== null)
+      problems.push([
+        option,
+        'follows from the length of leases with timing: adaptive; remove it, or use timing: fixed',
+      ])
+  }
+  const { leaseMinMs, leaseMaxMs } = leaseBoundsOf(chosen)
+  if (leaseMinMs > leaseMaxMs) {
+    problems.push([
+      'leaseMinMs',
+      `${leaseMinMs} is above leaseMaxMs, which is ${leaseMaxMs}${chosen.leaseMaxMs === null ? ` in the profile ${chosen.profile}` : ''}; set both, leaseMaxMs at least 1.25 times leaseMinMs`,
+    ])
+  } else if (boundsBetween(microsOf(leaseMinMs), microsOf(leaseMaxMs)) === null) {
+    problems.push([
+      'leaseMaxMs',
+      `${leaseMaxMs} is too close to leaseMinMs; use ${Math.ceil(leaseMinMs * 1.25)} or more`,
+    ])
+  }
+  return problems
+}
+
+/** The bounds of leases: from the options, or from the profile. */
+export function leaseBoundsOf({
+  profile,
+  leaseMinMs,
+  leaseMaxMs,
+}: Pick<LocalLeaderOptions, 'profile' | 'leaseMinMs' | 'leaseMaxMs'>): {
+  readonly leaseMinMs: number
+  readonly leaseMaxMs: number
+} {
+  const bounds = PROFILES[profile]
+  return { leaseMinMs: leaseMinMs ?? bounds.leaseMinMs, leaseMaxMs: leaseMaxMs ?? bounds.leaseMaxMs }
+}

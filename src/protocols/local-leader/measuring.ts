@@ -1,0 +1,206 @@
+/** What a node with adaptive timing measures: its timers, the messages of its peers, and its own rounds. */
+import { type Micros, type NodeId, replaced } from '../../core/index.ts'
+import type { Receipt } from '../../links/index.ts'
+import { type Context, type LocalLeaderEffect, TIMER } from './context.ts'
+import { lowestLevel } from './evidence.ts'
+import { lockAt } from './levels.ts'
+import { type Election, type Evidence, type LocalLeaderMessage, NO_LOSS, type Reply } from './messages.ts'
+import type { Measured, Pace, PeerPace } from './pace.ts'
+import {
+  levelOf,
+  lossOf,
+  NO_LOSSES,
+  NO_SAMPLES,
+  peakOf,
+  rotated,
+  UNKNOWN,
+  withRequest,
+  withSample,
+} from './samples.ts'
+import { changed, type LocalLeaderState } from './state.ts'
+
+/** The shortest window; a longer lease has fewer rounds, and needs a longer one. */
+const LEAST_WINDOW: Micros = 5_000_000
+const LOCKS_PER_WINDOW = 10
+/** A leader that made more requests in between has paused, or this node was away. */
+const MOST_MISSING = 8
+
+const TIMERS: readonly string[] = [TIMER.alive, TIMER.release, TIMER.heartbeat, TIMER.overdue]
+
+export function createMeasuring({ self, placeOf, settings }: Context) {
+  const { adaptive, mostRequests } = settings
+  /** Null where nothing is measured. */
+  const timingAt = adaptive === null || adaptive.isDrawn || mostRequests !== null ? null : adaptive.timingAt
+
+  /** The lowest level at which half of the time for a renewal is enough for a delay of the node itself. */
+  const levelForDelay = (delay: Micros): number =>
+    lowestLevel((level) => timingAt === null || timingAt(level).tryTime >= delay)
+  /** The lowest level at which a message with this bound is fast. */
+  const levelForBound = (bound: Micros): number =>
+    lowestLevel((level) => timingAt === null || timingAt(level).fast >= bound)
+
+  function withMeasured(state: LocalLeaderState, pace: Pace, change: Partial<Measured>): LocalLeaderState {
+    return changed(state, { pace: { ...pace, measured: { ...pace.measured, ...change } } })
+  }
+
+  /** Starts a new window when the present one is full. */
+  function rotate(state: LocalLeaderState, now: Micros): LocalLeaderState {
+    const { pace } = state
+    if (timingAt === null || pace === null) return state
+    const { since, late, round, delay } = pace.measured
+    const window = Math.max(LEAST_WINDOW, LOCKS_PER_WINDOW * lockAt(pace.level))
+    if (now - since < window) return state
+    const keeps = now - since < 2 * window
+    const peers = pace.peers.map(
+      (peer) => peer && { ...peer, heard: { recent: UNKNOWN, former: keeps ? peer.heard.recent : UNKNOWN } },
+    )
+    return withMeasured(
+      state,
+      { ...pace, peers },
+      {
+        since: now,
+        late: rotated(late, keeps),
+        round: rotated(round, keeps),
+        delay: rotated(delay, keeps),
+      },
+    )
+  }
+
+  /** A timer has fired: how late? */
+  function measureTimer(state: LocalLeaderState, name: string, now: Micros): LocalLeaderState {
+    const { pace } = state
+    const due = pace?.measured.due[name]
+    if (timingAt === null || pace === null || due === undefined) return state
+    const { late, due: others } = pace.measured
+    const { [name]: _fired, ...rest } = others
+    const level = levelForDelay(now - due)
+    return withMeasured(state, pace, { late: withSample(late, level, pace.bounds.least), due: rest })
+  }
+
+  /** Remembers when timers are due. A timer with a range, or due already, tells nothing. */
+  function noteTimers(
+    state: LocalLeaderState,
+    effects: readonly LocalLeaderEffect[],
+    now: Micros,
+  ): LocalLeaderState {
+    const { pace } = state
+    if (timingAt === null || pace === null) return state
+    let due: { [timer: string]: Micros } | null = null
+    for (const effect of effects) {
+      if (effect.type !== 'setTimer' && effect.type !== 'stopTimer') continue
+      if (!TIMERS.includes(effect.name)) continue
+      due ??= { ...pace.measured.due }
+      if (effect.type === 'setTimer' && typeof effect.at === 'number' && effect.at > now)
+        due[effect.name] = effect.at
+      else delete due[effect.name]
+    }
+    return due === null ? state : withMeasured(state, pace, { due })
+  }
+
+  /** A message of a peer: how slow was it, and what does it report? */
+  function measureMessage(
+    before: LocalLeaderState,
+    from: NodeId,
+    body: LocalLeaderMessage,
+    { bound }: Receipt,
+    now: Micros,
+  ): LocalLeaderState {
+    const state = rotate(before, now)
+    const { pace } = state
+    if (timingAt === null || pace === null || from === self) return state
+    const slowness = bound === null ? null : levelForBound(bound)
+    const place = placeOf(from)
+    const known = pace.peers[place] ?? null
+    const peer = reportOf(withSlowness(known, slowness), from, body, now)
+    const next =
+      peer === known ? state : changed(state, { pace: { ...pace, peers: replaced(pace.peers, place, peer) } })
+    return body.kind === 'Election' && body.renew ? measureRequest(next, from, body, slowness) : next
+  }
+
+  function withSlowness(known: PeerPace | null, slowness: number | null): PeerPace | null {
+    if (slowness === null || (known !== null && slowness <= known.heard.recent)) return known
+    const { evidence, at, bounds, heard } = known ?? NO_PEER
+    return { heard: { recent: slowness, former: heard.former }, evidence, at, bounds }
+  }
+
+  /** The evidence of a voter, and the bounds by which it refuses a lock. */
+  function reportOf(
+    known: PeerPace | null,
+    from: NodeId,
+    body: LocalLeaderMessage,
+    now: Micros,
+  ): PeerPace | null {
+    const ballot = body.kind === 'Reply' ? ballotOf(body, from) : undefined
+    if (ballot === undefined || (ballot.evidence === undefined && ballot.bounds === undefined)) return known
+    const { heard, evidence, bounds } = known ?? NO_PEER
+    return {
+      heard,
+      evidence: ballot.evidence ?? evidence,
+      at: now,
+      bounds: ballot.support ? null : (ballot.bounds ?? bounds),
+    }
+  }
+
+  function ballotOf({ candidate, votes }: Reply, from: NodeId): Reply['votes'][number] | undefined {
+    return candidate === self ? votes.find(({ node }) => node === from) : undefined
+  }
+
+  /** A request of the leader: its delay, and how many requests before it did not arrive. */
+  function measureRequest(
+    state: LocalLeaderState,
+    from: NodeId,
+    { request }: Election,
+    slowness: number | null,
+  ): LocalLeaderState {
+    const { pace } = state
+    if (pace === null) return state
+    const { leader, request: last } = pace.measured
+    const isSame = leader === from && last !== null && last.incarnation === request.incarnation
+    if (isSame && request.counter <= last.counter) return state
+    const { delay, losses } = isSame ? pace.measured : { delay: NO_SAMPLES, losses: NO_LOSSES }
+    const missing = isSame ? request.counter - last.counter - 1 : 0
+    return withMeasured(state, pace, {
+      leader: from,
+      request,
+      delay: slowness === null ? delay : withSample(delay, slowness, pace.bounds.least),
+      losses: missing > MOST_MISSING ? losses : withRequest(losses, missing),
+    })
+  }
+
+  /** A majority supports a request of this node after this time. */
+  function measureRound(state: LocalLeaderState, length: Micros): LocalLeaderState {
+    const { pace } = state
+    if (timingAt === null || pace === null) return state
+    const { round } = pace.measured
+    return withMeasured(state, pace, {
+      round: withSample(round, levelForDelay(length), pace.bounds.least),
+    })
+  }
+
+  /** What this node reports with its votes; null where nothing is measured. */
+  function evidenceIn({ pace }: LocalLeaderState): Evidence | null {
+    if (timingAt === null || pace === null) return null
+    const { late, delay, losses } = pace.measured
+    const { least } = pace.bounds
+    return { late: levelOf(late, least), delay: levelOf(delay, least), loss: lossOf(losses, NO_LOSS) }
+  }
+
+  /** How slow the messages of a node were; UNKNOWN when nothing is known. */
+  function slownessOf({ pace }: LocalLeaderState, node: NodeId): number {
+    const peer = pace?.peers[placeOf(node)] ?? null
+    return peer === null ? UNKNOWN : peakOf(peer.heard)
+  }
+
+  return {
+    isMeasuring: timingAt !== null,
+    rotate,
+    measureTimer,
+    noteTimers,
+    measureMessage,
+    measureRound,
+    evidenceIn,
+    slownessOf,
+  }
+}
+
+const NO_PEER: PeerPace = { heard: { recent: UNKNOWN, former: UNKNOWN }, evidence: null, at: 0, bounds: null }

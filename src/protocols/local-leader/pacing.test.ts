@@ -1,0 +1,216 @@
+/** Leases that tune themselves: how groups with adaptive timing behave under load. */
+import { describe, expect, it } from 'vitest'
+import { ids, simulate } from '../../../test/support/run.ts'
+import { sized } from '../../../test/support/sizes.ts'
+import { FAULT_KINDS, type Output, present } from '../../core/index.ts'
+import { type Report, runSeed, scenarioDrawer } from '../../workbench/sim/index.ts'
+import { protocolNamed } from '../index.ts'
+import { levelFor, lockAt } from './levels.ts'
+
+const definition = present(protocolNamed('local-leader'), 'local-leader')
+const LOWEST = levelFor(60_000)
+
+type Happened = { readonly atMs: number; readonly node: number; readonly event: Output }
+type Run = { readonly report: Report; readonly events: readonly Happened[] }
+
+function run(nodes: number, file: object): Run {
+  const events: Happened[] = []
+  const world = {
+    network: { delayMs: [0.05, 0.5] },
+    clocks: { driftPpm: 50 },
+    options: { timing: 'adaptive' },
+  }
+  const report = simulate(
+    { protocol: 'local-leader', nodes: ids(nodes), ...world, ...file },
+    {
+      observe(seen) {
+        if (seen.type === 'output')
+          events.push({ atMs: seen.at / 1000, node: Number(seen.node), event: seen.event })
+      },
+    },
+  )
+  expect(report.specs.filter(({ verdict }) => verdict === 'violated')).toEqual([])
+  return { report, events }
+}
+
+const ofType = ({ events }: Run, type: string): readonly Happened[] =>
+  events.filter(({ event }) => event.type === type)
+const levels = (some: Run): readonly number[] =>
+  ofType(some, 'level').map(({ event }) => Number(event['level']))
+const leads = (some: Run): number => ofType(some, 'elected').length
+
+describe('the level of a leader', () => {
+  it('falls to the lowest one on a quiet network, within six seconds, and the leader stays', () => {
+    const quiet = run(3, { untilMs: 20_000 })
+    expect(levels(quiet)).toEqual([11, 10, LOWEST])
+    expect(ofType(quiet, 'level').at(-1)?.atMs).toBeLessThan(6000)
+    expect(leads(quiet)).toBe(1)
+  })
+
+  it('follows a step: up at once, back at its best within a minute after the load', () => {
+    const events = [
+      { atMs: 10_000, load: 'all', lateMs: [0, 60] },
+      { atMs: 60_000, load: 'all', lateMs: 0 },
+    ]
+    const stepped = run(3, { events, untilMs: 125_000 })
+    const changes = ofType(stepped, 'level').filter(({ atMs }) => atMs > 10_000)
+    const highest = Math.max(...levels(stepped))
+    expect(lockAt(highest)).toBeGreaterThan(300_000)
+    expect(levels(stepped).at(-1)).toBe(LOWEST)
+    expect((changes.at(-1)?.atMs ?? 0) - 60_000).toBeLessThan(60_000)
+    // The first lease of 61 ms cannot survive; later ones do.
+    expect(leads(stepped)).toBeLessThanOrEqual(3)
+    const inLoad = changes.filter(({ atMs, event }) => atMs < 60_000 && event['cause'] === 'quiet')
+    expect(inLoad.length).toBeLessThanOrEqual(2)
+  })
+
+  it('follows a ramp without losing the lease', () => {
+    const events = [
+      { atMs: 10_000, load: 'all', lateMs: [0, 100], overMs: 40_000 },
+      { atMs: 60_000, load: 'all', lateMs: 0, overMs: 10_000 },
+    ]
+    expect(leads(run(3, { events, untilMs: 80_000 }))).toBe(1)
+  })
+
+  it('stops changing under spikes that come again and again', () => {
+    const events = Array.from({ length: 20 }, (_, index) => ({
+      atMs: 10_000 + 30_000 * index,
+      load: 'all',
+      lateMs: [20, 80],
+      forMs: 2000,
+    }))
+    const spiky = run(3, { events, untilMs: 620_000 })
+    const count = (from: number, to: number): number =>
+      ofType(spiky, 'level').filter(({ atMs }) => atMs >= from && atMs < to).length
+    expect(count(0, 620_000)).toBeLessThan(60)
+    expect(count(320_000, 620_000)).toBeLessThan(20)
+    expect(leads(spiky)).toBeLessThan(10)
+  }, 120_000)
+
+  it('is not changed by one slow follower of five', () => {
+    const events = [{ atMs: 10_000, load: [5], lateMs: [50, 150], delayMs: [10, 40] }]
+    const slow = run(5, { events, untilMs: 40_000 })
+    expect(levels(slow)).toEqual([11, 10, LOWEST])
+    expect(leads(slow)).toBe(1)
+  })
+
+  it('is raised by three slow followers of five', () => {
+    const events = [{ atMs: 10_000, load: [3, 4, 5], lateMs: [20, 60], delayMs: [5, 20] }]
+    const slow = run(5, { events, untilMs: 60_000 })
+    const last = slow.report.nodes['1']
+    expect(last?.role).toBe('leader')
+    expect(
+      levels(slow)
+        .slice(3)
+        .every((level) => level > 12),
+    ).toBe(true)
+    expect(Math.max(...levels(slow))).toBeGreaterThan(16)
+    expect(ofType(slow, 'elected').filter(({ atMs }) => atMs > 40_000)).toEqual([])
+  })
+
+  it('leaves the lead to another node, rather than slow the group down, when the leader alone is slow', () => {
+    const slow = run(5, { events: [{ atMs: 10_000, load: [1], lateMs: [50, 150] }], untilMs: 40_000 })
+    expect(slow.report.leaders).not.toEqual([1])
+    expect(levels(slow).at(-1)).toBe(LOWEST)
+  })
+})
+
+describe('a group that is slower than its constants from the start', () => {
+  it.each([
+    ['late nodes', { network: { delayMs: [1, 3] }, clocks: { driftPpm: 100, lateMs: [0, 300] } }],
+    ['slow links', { network: { delayMs: [100, 200] } }],
+    ['links slower than Δ of the highest level', { network: { delayMs: [400, 600] } }],
+    ['both', { network: { delayMs: [50, 150] }, clocks: { driftPpm: 100, lateMs: [0, 200] } }],
+  ])('elects a leader within three times the longest lease: %s', (_what, world) => {
+    for (let seed = 1; seed <= sized(5, 30); seed++) {
+      const options = { timing: 'adaptive', leaseMinMs: 20, leaseMaxMs: 5000 }
+      const slow = run(5, { ...world, options, seed, untilMs: 30_000 })
+      expect(ofType(slow, 'elected')[0]?.atMs ?? Number.POSITIVE_INFINITY).toBeLessThan(15_000)
+      expect(leads(slow)).toBeLessThanOrEqual(3)
+    }
+  })
+})
+
+describe('campaigns with load', () => {
+  it('keep all promises', () => {
+    const options = { mode: 'majority', timing: 'adaptive', leaseMinMs: 60, leaseMaxMs: 500 }
+    const draw = scenarioDrawer(definition, { nodes: [3, 5], options, faults: FAULT_KINDS })
+    const seeds = Array.from({ length: sized(12, 400) }, (_, index) => index + 1)
+    const found = seeds.flatMap((seed) => runSeed(definition, draw, seed).violations)
+    expect(found).toEqual([])
+    expect(seeds.some((seed) => draw(seed).events.some((event) => 'load' in event))).toBe(true)
+  }, 240_000)
+})
+
+describe('different bounds', () => {
+  it('are no reason for a report where they overlap: the group uses what all grant', () => {
+    const nodeOptions = {
+      2: { timing: 'adaptive', leaseMinMs: 150 },
+      3: { timing: 'adaptive', leaseMinMs: 200 },
+    }
+    const apart = run(3, { nodeOptions, untilMs: 20_000 })
+    expect(apart.report.leaders).toHaveLength(1)
+    expect(ofType(apart, 'mismatch')).toEqual([])
+    expect(lockAt(levels(apart).at(-1) ?? 0)).toBeGreaterThanOrEqual(150_000)
+    const leader = ofType(apart, 'elected').at(-1)?.node
+    const members = leader === undefined ? [] : apart.report.nodes[String(leader)]?.members
+    expect(members).toContain(leader)
+    expect(members).toHaveProperty(
+      'length',
+      expect.toSatisfy((length: number) => length >= 2),
+    )
+  })
+
+  it('that do not overlap leave a majority with the same bounds to itself', () => {
+    const nodeOptions = { 3: { timing: 'adaptive', leaseMinMs: 10_000, leaseMaxMs: 20_000 } }
+    const apart = run(3, { nodeOptions, untilMs: 10_000 })
+    expect(apart.report.leaders).toEqual([1])
+    expect(apart.report.nodes['1']?.members).toEqual([1, 2])
+    expect(ofType(apart, 'mismatch').map(({ event }) => event)).toContainEqual({
+      type: 'mismatch',
+      peer: 3,
+      field: 'lease bounds',
+      ours: { leaseMinMs: 60, leaseMaxMs: 5000 },
+      theirs: { leaseMinMs: 10_000, leaseMaxMs: 20_000 },
+    })
+  })
+
+  it('of the preferred leader that do not overlap with the others leave the lead to another node', () => {
+    const nodeOptions = { 1: { timing: 'adaptive', leaseMinMs: 10_000, leaseMaxMs: 20_000 } }
+    const apart = run(3, { nodeOptions, untilMs: 60_000 })
+    expect(apart.report.leaders).toEqual([2])
+    expect(leads(apart)).toBeLessThanOrEqual(2)
+  })
+
+  it('can be changed one node at a time, in any order, while the leader stays', () => {
+    const change = (atMs: number, node: number) => ({
+      atMs,
+      command: { node, do: 'setLeaseBounds', leaseMinMs: 300, leaseMaxMs: 8000 },
+    })
+    for (const order of [
+      [1, 2, 3],
+      [3, 2, 1],
+      [2, 1, 3],
+    ]) {
+      const events = order.map((node, index) => change(8000 + 3000 * index, node))
+      const changed = run(3, { events, untilMs: 30_000 })
+      expect(leads(changed)).toBe(1)
+      expect(changed.report.nodes['1']?.members).toEqual([1, 2, 3])
+      expect(lockAt(levels(changed).at(-1) ?? 0)).toBeGreaterThanOrEqual(300_000)
+    }
+  })
+
+  it('are refused when they are out of order, or where the timing is fixed', () => {
+    const refused = (options: object, leaseMinMs: number, leaseMaxMs: number) => {
+      const command = { node: 1, do: 'setLeaseBounds', leaseMinMs, leaseMaxMs }
+      return ofType(run(1, { options, events: [{ atMs: 100, command }], untilMs: 200 }), 'refused').map(
+        ({ event }) => event['why'],
+      )
+    }
+    expect(refused({ timing: 'adaptive' }, 500, 200)).toEqual(['leaseMinMs (500) is above leaseMaxMs (200)'])
+    expect(refused({ timing: 'adaptive' }, 100, 110)).toEqual([
+      'leaseMaxMs is too close to leaseMinMs; use 125 or more',
+    ])
+    expect(refused({}, 100, 900)).toEqual(['the timing of this node is fixed'])
+  })
+})

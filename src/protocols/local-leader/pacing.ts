@@ -1,0 +1,188 @@
+/** The level of a node: how it judges messages by it, from whom it takes it over, and when it changes it. */
+import { type Micros, NOTHING, type NodeId, output } from '../../core/index.ts'
+import type { Receipt } from '../../links/index.ts'
+import type { Context, LocalLeaderEffect, LocalLeaderStep } from './context.ts'
+import {
+  amountOf,
+  grantedLevel,
+  higherNeed,
+  lossNeed,
+  type Need,
+  quorumNeed,
+  type VoterEvidence,
+} from './evidence.ts'
+import { HIGHEST_LEVEL, levelFor, lockAt, withinBounds } from './levels.ts'
+import { createMeasuring } from './measuring.ts'
+import { type Evidence, type LocalLeaderMessage, NO_LOSS } from './messages.ts'
+import type { Pace } from './pace.ts'
+import { afterLowering, afterRaise, type Hold, nextLevel } from './policy.ts'
+import { levelOf, UNKNOWN } from './samples.ts'
+import { changed, type LocalLeaderState } from './state.ts'
+import { votersOf } from './voters.ts'
+
+/** A candidate that too few voters answer this often in a row asks for more time. */
+const UNANSWERED = 2
+/** By this many levels: about half as much time again. */
+const LEVELS_PER_FAILURE = 2
+
+export type Pacing = ReturnType<typeof createPacing>
+
+export function createPacing(context: Context) {
+  const { self, placeOf, isGroupNode, timingIn, isLeading, settings } = context
+  const { adaptive } = settings
+  const measuring = createMeasuring(context)
+  const { isMeasuring, measureRound, slownessOf } = measuring
+
+  /** A message is fast by the level in force. The layer below knows only how long it took at most. */
+  function receiptIn(state: LocalLeaderState, receipt: Receipt): Receipt {
+    const { bound, overtaken } = receipt
+    if (adaptive === null || bound === null) return receipt
+    return { fast: bound <= timingIn(state).heard, bound, overtaken }
+  }
+
+  /** A follower takes over the level of its leader, or a higher one, at which it hears the leader in time. */
+  function takeOverLevel(
+    state: LocalLeaderState,
+    from: NodeId,
+    body: LocalLeaderMessage,
+    now: Micros,
+  ): LocalLeaderState {
+    const { pace } = state
+    if (!isMeasuring || pace === null) return state
+    if (body.kind !== 'Election' || !body.renew || body.lock === undefined || from === self) return state
+    if (isLeading(state, now) || state.known.following?.leader !== from) return state
+    const level = withinBounds(pace.bounds, Math.max(levelFor(body.lock), slownessOf(state, from)))
+    if (level === pace.level && pace.unanswered === 0) return state
+    return changed(state, { pace: { ...pace, level, hold: holdAfter(pace, level, now), unanswered: 0 } })
+  }
+
+  /** The level changes to this one for another reason than the node's own evidence. */
+  function holdAfter({ level: before, hold }: Pace, level: number, now: Micros): Hold {
+    if (level === before || adaptive === null) return hold
+    return level > before ? afterRaise(hold, adaptive.lossPerDay, now) : afterLowering(hold, now)
+  }
+
+  /** What is known of the voters. A voter that could have answered lately and has not counts as down. */
+  function votersIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterEvidence[] {
+    const { expires } = timingIn(state)
+    const isEarly = state.term === null || now - state.term.since < expires
+    return votersOf(state.vote.config).map((node) => {
+      const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
+      const isFresh = peer !== null && peer.evidence !== null && now - peer.at < expires
+      return { node, evidence: isFresh ? peer.evidence : isEarly ? NO_EVIDENCE : null }
+    })
+  }
+
+  /** The level that a leader needs. */
+  function leaderNeed(state: LocalLeaderState, pace: Pace, now: Micros): Need {
+    const { bounds, measured } = pace
+    const { least } = bounds
+    const voters = votersIn(state, pace, now)
+    const { config } = state.vote
+    const own: readonly Need[] = [
+      { level: levelOf(measured.late, least), cause: 'late', by: self },
+      { level: levelOf(measured.round, least), cause: 'round', by: null },
+      ...(adaptive === null ? [] : [lossNeed(config, self, voters, bounds, adaptive)]),
+    ]
+    const need = own.reduce(higherNeed, quorumNeed(config, self, voters, least))
+    return { ...need, level: withinBounds(bounds, need.level) }
+  }
+
+  /** The leader has won a round, and chooses the level of the next. */
+  function afterRound(
+    before: LocalLeaderState,
+    length: Micros,
+    isFirst: boolean,
+    now: Micros,
+  ): LocalLeaderStep {
+    const state = measureRound(before, length)
+    const { pace } = state
+    if (!isMeasuring || pace === null || adaptive === null) return { state, effects: NOTHING }
+    const need = leaderNeed(state, pace, now)
+    const hold = isFirst ? { ...pace.hold, since: now } : pace.hold
+    const next = nextLevel(pace.level, need.level, hold, adaptive.lossPerDay, now)
+    const { level } = next
+    return {
+      state: changed(state, {
+        pace: { ...pace, level, announced: level, need, hold: next.hold, unanswered: 0 },
+      }),
+      effects:
+        level === pace.announced
+          ? NOTHING
+          : [levelEvent(level, pace.announced, reasonFor(pace, level, need))],
+    }
+  }
+
+  /** Why the level differs from the level that this leader announced last. */
+  function reasonFor(before: Pace, level: number, need: Need): Need {
+    if (level > before.level) return need
+    if (level < before.level) return QUIET
+    return before.need.cause === 'bounds' ? before.need : INHERITED
+  }
+
+  /** `former`: the level that this node announced before. */
+  function levelEvent(level: number, former: number, { cause, by }: Need): LocalLeaderEffect {
+    const amount = adaptive === null ? null : amountOf({ level, cause }, adaptive.timingAt)
+    return output({ type: 'level', level, lock: lockAt(level), former: lockAt(former), cause, by, amount })
+  }
+
+  /**
+   * A node that does not lead needs a level at which it hears a majority in time, or all nodes that it hears at all:
+   * another node may depend on its vote.
+   */
+  function candidateNeed(state: LocalLeaderState, pace: Pace): number {
+    const own = levelOf(pace.measured.late, pace.bounds.least)
+    const heard = votersOf(state.vote.config).map((node): VoterEvidence => {
+      const slowness = isGroupNode(node) ? slownessOf(state, node) : UNKNOWN
+      return { node, evidence: slowness === UNKNOWN ? null : { late: 0, delay: slowness, loss: NO_LOSS } }
+    })
+    return Math.max(own, quorumNeed(state.vote.config, self, heard, pace.bounds.least).level)
+  }
+
+  /** A node that follows no leader raises its level until it hears others in time. */
+  function raiseToHear(state: LocalLeaderState, now: Micros): LocalLeaderState {
+    const { pace } = state
+    const { following } = state.known
+    if (!isMeasuring || pace === null || isLeading(state, now)) return state
+    if (following !== null && now < following.until) return state
+    const level = withinBounds(pace.bounds, candidateNeed(state, pace))
+    if (level <= pace.level) return state
+    return changed(state, {
+      pace: { ...pace, level, need: INHERITED, hold: holdAfter(pace, level, now) },
+    })
+  }
+
+  /** The state in which a node asks for support: at a level that a majority grants. */
+  function beforeRequest(state: LocalLeaderState, renew: boolean, now: Micros): LocalLeaderState {
+    const { pace } = state
+    if (!isMeasuring || pace === null) return state
+    const needed = renew ? pace.level : Math.max(pace.level, candidateNeed(state, pace))
+    const wanted = withinBounds(pace.bounds, needed)
+    const level = grantedLevel(wanted, pace.bounds, state.vote.config, (node, each) => {
+      const bounds = node === self || !isGroupNode(node) ? null : (pace.peers[placeOf(node)]?.bounds ?? null)
+      return bounds === null || (lockAt(each) >= bounds.shortest && lockAt(each) <= bounds.longest)
+    })
+    if (level === pace.level) return state
+    const need: Need = level === wanted ? INHERITED : { level, cause: 'bounds', by: null }
+    return changed(state, { pace: { ...pace, level, need, hold: holdAfter(pace, level, now) } })
+  }
+
+  /** A candidacy has failed. `isAnswered`: a majority answered in time, so that more time would not help. */
+  function afterFailure(state: LocalLeaderState, isAnswered: boolean): LocalLeaderState {
+    const { pace } = state
+    if (!isMeasuring || pace === null) return state
+    const unanswered = isAnswered ? 0 : pace.unanswered + 1
+    if (unanswered === pace.unanswered) return state
+    if (unanswered < UNANSWERED) return changed(state, { pace: { ...pace, unanswered } })
+    const level = Math.min(pace.level + LEVELS_PER_FAILURE, pace.bounds.most, HIGHEST_LEVEL)
+    return changed(state, { pace: { ...pace, unanswered: 0, level } })
+  }
+
+  return { ...measuring, receiptIn, takeOverLevel, raiseToHear, afterRound, beforeRequest, afterFailure }
+}
+
+/** Of a voter whose first answer is still on its way. */
+const NO_EVIDENCE: Evidence = { late: 0, delay: 0, loss: NO_LOSS }
+const QUIET: Need = { level: 0, cause: 'quiet', by: null }
+/** The level of the leader before, or of a candidacy that needed more time. */
+const INHERITED: Need = { level: 0, cause: 'inherited', by: null }

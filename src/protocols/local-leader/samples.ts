@@ -1,0 +1,84 @@
+/**
+ * What a node measures, as levels: for each sample the lowest level that would have had time for it. Two windows follow
+ * each other, so that a sample counts for one to two windows. One sample in a thousand is ignored.
+ */
+
+/** How many samples there were, and how many of each level above the lowest. */
+export type Counts = {
+  readonly total: number
+  /** Sorted by level, the highest first. */
+  readonly above: readonly (readonly [level: number, count: number])[]
+}
+
+export type Samples = { readonly recent: Counts; readonly former: Counts }
+
+const NO_COUNTS: Counts = { total: 0, above: [] }
+export const NO_SAMPLES: Samples = { recent: NO_COUNTS, former: NO_COUNTS }
+
+const IGNORED = 1 / 1000
+
+/** `least`: the lowest level that the node uses. Samples of that level or a lower one are only counted. */
+export function withSample(samples: Samples, level: number, least: number): Samples {
+  const { recent, former } = samples
+  const total = recent.total + 1
+  if (level <= least) return { recent: { total, above: recent.above }, former }
+  const place = recent.above.findIndex(([each]) => each <= level)
+  const known = place < 0 ? undefined : recent.above[place]
+  const above =
+    known !== undefined && known[0] === level
+      ? recent.above.with(place, [level, known[1] + 1])
+      : recent.above.toSpliced(place < 0 ? recent.above.length : place, 0, [level, 1])
+  return { recent: { total, above }, former }
+}
+
+/** A new window begins. */
+export function rotated({ recent }: Samples, keepsRecent: boolean): Samples {
+  return { recent: NO_COUNTS, former: keepsRecent ? recent : NO_COUNTS }
+}
+
+/** The lowest level that has time for 999 of 1000 samples; `least` when all samples had time there. */
+export function levelOf({ recent, former }: Samples, least: number): number {
+  let allowed = Math.floor((recent.total + former.total) * IGNORED)
+  let a = 0
+  let b = 0
+  for (;;) {
+    const [levelA, countA] = recent.above[a] ?? [least, 0]
+    const [levelB, countB] = former.above[b] ?? [least, 0]
+    const level = Math.max(levelA, levelB)
+    if (level <= least) return least
+    const count = (levelA === level ? countA : 0) + (levelB === level ? countB : 0)
+    if (count > allowed) return level
+    allowed -= count
+    if (levelA === level) a += 1
+    if (levelB === level) b += 1
+  }
+}
+
+/** The highest sample of two windows: for peers, of which one message in a while is enough to know. */
+export type Peak = { readonly recent: number; readonly former: number }
+
+/** Below every level. */
+export const UNKNOWN = -1
+
+export const peakOf = ({ recent, former }: Peak): number => Math.max(recent, former)
+
+/** How many requests of a leader arrived, and how many got lost. Old requests count for less. */
+export type Losses = { readonly arrived: number; readonly lost: number }
+
+export const NO_LOSSES: Losses = { arrived: 0, lost: 0 }
+const MANY_REQUESTS = 8192
+/** The first loss among few requests is not a rate yet. */
+const ASSUMED_REQUESTS = 1024
+
+/** `missing`: how many requests did not arrive before it. */
+export function withRequest({ arrived, lost }: Losses, missing: number): Losses {
+  const next = { arrived: arrived + 1, lost: lost + missing }
+  if (next.arrived + next.lost < MANY_REQUESTS) return next
+  return { arrived: next.arrived >> 1, lost: next.lost >> 1 }
+}
+
+/** About one request in 2^n got lost; `none` when at most one did. */
+export function lossOf({ arrived, lost }: Losses, none: number): number {
+  if (lost < 2) return none
+  return Math.min(none, Math.floor(Math.log2((arrived + lost + ASSUMED_REQUESTS) / lost)))
+}

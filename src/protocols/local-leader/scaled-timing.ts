@@ -1,0 +1,41 @@
+/** The constants of a level. */
+import type { Micros } from '../../core/index.ts'
+import { type Given, type Timing, timingOf } from './constants.ts'
+import type { LevelBounds } from './levels.ts'
+
+/** δ leaves this part of Δ for the drift of clocks since the timestamps of a message. */
+const SPARE = 0.01
+
+/** The constants for another lock: all that a host and a network may take grow with it. Only δmin and ρ stay. */
+export function timingForLock(given: Given, lock: Micros): Timing {
+  const factor = lock / timingOf(given).lockTime
+  const scaled = (micros: Micros): Micros => Math.max(1, Math.round(micros * factor))
+  const fast = scaled(given.fast)
+  const most = Math.floor(((fast * (1 - SPARE)) / (1 + given.rho) + given.leastDelay) / 2)
+  const delay = Math.max(given.leastDelay, Math.min(scaled(given.delay), most))
+  const lateness = scaled(given.lateness)
+  const renewalInterval = scaled(given.renewalInterval)
+  return timingOf(
+    { ...given, delay, fast, lateness, renewalInterval, electionPeriod: null, expires: null },
+    lock,
+  )
+}
+
+/** At the highest level a round trip may take this part of the lock: two tries still fit into the lease. */
+const LONGEST_ROUND = 1 / 3
+
+/**
+ * The constants of a level for a node with these bounds. A node that is at its highest level cannot ask for more time. So
+ * there it counts every message as fast with which a round can still succeed, and waits for answers as long as that
+ * takes. This concerns progress only: which messages are fast decides nothing about locks, leases or tokens where a
+ * majority is enough, and searches (link: none) treat every message as fast.
+ */
+export function timingWithin({ least, most }: LevelBounds, level: number, timing: Timing): Timing {
+  if (level < most || least === most) return timing
+  const longest = Math.floor(timing.lockTime * LONGEST_ROUND)
+  return {
+    ...timing,
+    heard: Math.max(timing.fast, longest),
+    collection: Math.max(timing.collection, Math.ceil(longest * (1 + timing.rho))),
+  }
+}
