@@ -68,6 +68,13 @@ describe('the cards of adaptive timing', () => {
     }
   })
 
+  it('have all fields of the card of fixed timing, from the best level', async () => {
+    const tuned = await cards('--lease-min-ms', '60', '--lease-max-ms', '61')
+    const fixed = JSON.parse((await plan('--json', '--timing', 'fixed')).stdout) as object
+    expect(Object.keys(tuned)).toEqual(expect.arrayContaining(Object.keys(fixed)))
+    expect(tuned).toMatchObject(tuned.levels[0]?.card ?? {})
+  })
+
   it('are followed by a table of all levels', async () => {
     const { code, stdout } = await plan('--profile', 'fast', '--lease-max-ms', '60')
     expect(code).toBe(0)

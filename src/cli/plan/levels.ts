@@ -43,18 +43,20 @@ export async function runLevels(
   return cards.some(({ measured }) => measured.exceeded.length > 0) ? EXIT.violated : (exitCode ?? EXIT.ok)
 }
 
-/** All cards as one object. */
+/** All cards as one object, which begins with the fields of the best: what an idle group does. */
 function cardsOf({ definition, asked }: ReadyPlan, cards: readonly LevelCard[]): object {
+  const levels = cards.map(({ names, level, lease, described, measured }) => ({
+    names,
+    level,
+    leaseMs: msOf(lease),
+    card: cardOf(described, measured, asked.seeds),
+  }))
   return {
     protocol: definition.name,
     timing: 'adaptive',
     seeds: asked.seeds,
-    levels: cards.map(({ names, level, lease, described, measured }) => ({
-      names,
-      level,
-      leaseMs: msOf(lease),
-      card: cardOf(described, measured, asked.seeds),
-    })),
+    ...levels[0]?.card,
+    levels,
     exceeded: [...new Set(cards.flatMap(({ measured }) => measured.exceeded))],
   }
 }
