@@ -73,8 +73,10 @@ it.each([null, '/sys/fs/cgroup/conclave-entered-by-nobody'])(
   async (group) => {
     run('setsid sh -c "$STAY" & sh -c "$STAY"')
     await until(() => pids().length === 2)
-    await new Descendants({ pid: null, startedAt: null, mark: MARK, group }).killAll()
+    const descendants = new Descendants({ pid: null, startedAt: null, mark: MARK, group })
+    await descendants.killAll()
     await until(allDead)
+    expect(descendants.kill()).toBe(false)
   },
   30_000,
 )
