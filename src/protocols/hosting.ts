@@ -30,7 +30,8 @@ export function networkOf(profile: ProfileName = 'lan'): NetworkProfile | null {
 /** What such a protocol answers. */
 export const NO_FAST_PROFILE: Problem = {
   field: 'profile',
-  message: 'fast needs leases that tune themselves, which this protocol does not have; use lan, region or wan',
+  message:
+    'fast needs leases that tune themselves, which this protocol does not have; use lan, region or wan',
 }
 
 /** Fields of leases that tune themselves. A field that is not set is absent. */

@@ -10,8 +10,7 @@
  *   retransmitMs ≥ 2δ + 2σ: the acknowledgement can arrive before the frame is sent again.
  */
 import type { HistoryOptions } from '../../links/index.ts'
-import type { Problem } from '../hosting.ts'
-import type { NetworkProfile } from '../hosting.ts'
+import type { NetworkProfile, Problem } from '../hosting.ts'
 import { PROFILES } from '../local-leader/profiles.ts'
 
 type Times = Pick<HistoryOptions, 'pingMs' | 'timeoutMs' | 'alphaMs' | 'retransmitMs'>
