@@ -48,6 +48,8 @@ const FEW_NODES = 16
 
 /** The age of a snapshot before a new one is taken. Steps are more frequent, so no change is missed. */
 const SNAPSHOT_INTERVAL: Micros = 20_000
+/** Short leases need younger ones: a follower knows of its leader for about half of a lease. */
+const SNAPSHOTS_PER_LEASE = 8
 
 /** One for all elections, because they share one endpoint, which opens and closes it. */
 let clock = withWall(hostClock(null))
@@ -70,6 +72,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
   let snapshotAt: Micros = 0
   let observedAt: Micros = Number.NEGATIVE_INFINITY
   let observedInterval = OBSERVED_INTERVAL
+  let snapshotInterval = SNAPSHOT_INTERVAL
   /** The outputs to report after this turn, in order. */
   let unreported: Output[] = []
   let isScheduled = false
@@ -107,7 +110,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       unreported = []
       const now = clock.now()
       sendObserved(backend, now)
-      if (events.length === 0 && now - snapshotAt < SNAPSHOT_INTERVAL) return
+      if (events.length === 0 && now - snapshotAt < snapshotInterval) return
       snapshotAt = now
       const snapshot = takeSnapshot(backend)
       if (events.length > 0 || snapshot !== null) send({ message: 'progress', events, snapshot })
@@ -120,6 +123,8 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     observedAt = now
     const observed = from.observed()
     observedInterval = observed.nodes.length > FEW_NODES ? 5 * OBSERVED_INTERVAL : OBSERVED_INTERVAL
+    const lock = observed.timing?.lock ?? Number.POSITIVE_INFINITY
+    snapshotInterval = Math.min(SNAPSHOT_INTERVAL, lock / SNAPSHOTS_PER_LEASE)
     send({ message: 'observed', observed })
   }
 
