@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join as pathJoin } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { main } from '../dist/cli/main.js'
 import { localLeaderHosting as builtHosting } from '../dist/protocols/local-leader/hosting.js'
 import { output, type Protocol } from '../src/core/index.ts'
 import { localLeaderHosting } from '../src/protocols/local-leader/hosting.ts'
@@ -105,12 +106,12 @@ describe('a node that breaks an invariant', () => {
     expect(last.failed).toEqual({ error: expect.stringMatching(ERROR), isFatal: true })
 
     plantBug(builtHosting)
-    const replayed = await conclave(['replay', file])
+    const replayed = await conclave(['replay', file], { main })
     expect(replayed.stdout).toMatch(/line \d+: node a fails and stops at this step: a term starts/)
     expect(replayed.stdout).toContain('all effects are identical')
     expect(replayed.stdout).toMatch(/verdict: node a failed: a term starts .*that is a bug/)
     expect(replayed.code).toBe(6)
-    const transcript = await conclave(['replay', file, '--transcript'])
+    const transcript = await conclave(['replay', file, '--transcript'], { main })
     expect(transcript.stdout).toMatch(/a .*: fails \(a term starts .*\) and stops/)
   })
 

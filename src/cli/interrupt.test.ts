@@ -65,7 +65,7 @@ describe.concurrent('an interrupted command prints what it knows, and exits with
     const { code, stdout, stderr } = await interrupt(words, hasProgress('runs'))
     expect(code).toBe(130)
     expect(stdout).toContain('local-leader, majority mode')
-    expect(stderr).toContain('interrupted: the measured columns are of the runs until then')
+    expect(stderr).toContain('interrupted: the cards are of the runs until then')
   }, 60_000)
 
   it('doctor', async () => {

@@ -13,7 +13,12 @@ export type Ended = { readonly code: number; readonly stdout: string; readonly s
 const BUNDLE = new URL('../../dist/bundle/cli/main.js', import.meta.url).href
 const { main } = (await import(BUNDLE)) as typeof CommandLine
 
-type Surroundings = { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv }
+type Surroundings = {
+  readonly cwd?: string
+  readonly env?: NodeJS.ProcessEnv
+  /** Another build of the command line. */
+  readonly main?: typeof main
+}
 
 let last: Promise<unknown> = Promise.resolve()
 
@@ -24,7 +29,10 @@ export function conclave(words: readonly string[], surroundings: Surroundings = 
   return ended
 }
 
-async function runAlone(words: readonly string[], { cwd, env }: Surroundings): Promise<Ended> {
+async function runAlone(
+  words: readonly string[],
+  { cwd, env, main: run = main }: Surroundings,
+): Promise<Ended> {
   const restore = [
     keepExitCode(),
     keepFolder(),
@@ -36,7 +44,7 @@ async function runAlone(words: readonly string[], { cwd, env }: Surroundings): P
   try {
     if (cwd !== undefined) process.chdir(cwd)
     Object.assign(process.env, env)
-    const code = await main(words)
+    const code = await run(words)
     return { code, stdout: stdout.text(), stderr: stderr.text() }
   } finally {
     stdout.release()

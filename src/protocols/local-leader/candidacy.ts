@@ -309,8 +309,8 @@ export function createCandidacy(
     const isLate = isLeaseOver(own, now) || (candidacy.renew && isLeaseOver(state.term?.until ?? null, now))
     if (isLate) return loseElection(state, now)
     const before = candidacy.renew ? state.term : null
-    // A request with a shorter lock leaves the locks of the request before, and the lease that they protect.
-    const until = before === null || !isMajority ? own : Math.max(own, before.until)
+    // Adaptive timing: a request with a shorter lock leaves the locks of the request before, and the lease that they protect.
+    const until = before === null || state.pace === null ? own : Math.max(own, before.until)
     const token = before !== null ? before.token : isMajority ? candidacy.epoch : null
     const fresh: Term = {
       token,
