@@ -11,7 +11,7 @@ import { runScenario, scenarioDrawer } from '../workbench/sim/index.ts'
 import { type GroupSpec, protocolNamed } from './index.ts'
 
 /** The total number of runs of all cases; npm run soak sets it to a million. */
-const RUNS = Number(process.env['BYZANTINE_RUNS'] ?? 4000)
+const RUNS = Number(process.env['BYZANTINE_RUNS'] ?? 20_000)
 const FIRST = Number(process.env['BYZANTINE_SEED'] ?? 1)
 
 /** Short leases, since the bound within which a group recovers grows with the longest. */

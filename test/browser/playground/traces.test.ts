@@ -12,7 +12,8 @@ import { describeWithTool } from '../../support/servers.ts'
 import { TestBrowser } from '../browser.ts'
 import { openPlayground, type Site, startSite } from './site.ts'
 
-const SEEDS = [11, 12]
+/** At least 50 scenarios over all protocols. */
+const SEEDS = [11, 12, 13, 14, 15]
 const folder = mkdtempSync(join(tmpdir(), 'conclave-playground-traces-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 

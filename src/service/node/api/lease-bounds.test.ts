@@ -93,7 +93,7 @@ describe('bounds that are changed node by node', () => {
     const ended: unknown[] = []
     for (const node of nodes) node.on('revoked', (end) => ended.push(end))
     for (const node of inOrder(leads)) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      // oxlint-disable-next-line no-await-in-loop -- node by node, as in a rolling change
       await node.setLeaseBounds({ leaseMinMs: 3000, leaseMaxMs: 8000 })
       expect(timingOf(node)).toMatchObject({ leaseMinMs: 3000, leaseMaxMs: 8000 })
       const before = leaseEnd(leads)

@@ -330,7 +330,7 @@ describe('joining', () => {
     })
     // A difference is reported once, so each node is listened to before the other one speaks.
     for (const settings of [options('a', one, 'b', two, 100), options('b', two, 'a', one, 120)]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      // oxlint-disable-next-line no-await-in-loop -- the first must be listened to before the second starts
       const member = await join(settings)
       member.on('warning', ({ detail }) => warnings.push(detail))
       members.push(member)
@@ -412,7 +412,7 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
         .nodes.some(({ id, reachable }) => id === 'a' && reachable)
     await until(isObserverReachable)
     for (let step = 0; step < 20; step++) {
-      // oxlint-disable-next-line no-await-in-loop -- for some time
+      // oxlint-disable-next-line no-await-in-loop -- it must stay reachable, not only become so
       await setTimeout(200)
       expect(isObserverReachable()).toBe(true)
     }
