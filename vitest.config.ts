@@ -4,7 +4,9 @@ import LongestFirst from './test/support/longest-first.ts'
 
 /** Virtual time, or plain commands: nothing here depends on how busy the machine is, nor on modules of its own. */
 const PURE = [
-  'src/{core,links,protocols,recovery,workbench}/**/*.test.ts',
+  'src/{core,links,recovery,workbench}/**/*.test.ts',
+  // endpoints.test.ts has real endpoints.
+  'src/protocols/**/!(endpoints).test.ts',
   'src/service/testkit/**/*.test.ts',
   'web/src/**/*.test.ts',
   'web/playground/src/**/*.test.ts',
@@ -25,16 +27,15 @@ const ALONE = ['src', 'test']
   .filter((file) => file.endsWith('.test.ts'))
   .filter((file) => /vi\.mock\(|(?:add|load)Protocols?\(|--load\b/.test(readFileSync(file, 'utf8')))
 
-/**
- * Tests of real processes mostly wait, and hold on a busy machine. So they run beside the pure tests, with more workers
- * than cores: neither kind leaves a core idle.
- */
 const COMMON = {
   server: NATIVE,
   setupFiles: ['./test/support/clean-up.ts'],
   testTimeout: 60_000,
-  maxWorkers: 5,
+  hookTimeout: 60_000,
 }
+
+/** Pure tests may have to wait: `npm test` gives them a lower priority (scripts/test.mjs). */
+const PATIENT = { testTimeout: 300_000 }
 
 /** A machine that stalls for longer than a lease ends a term. The last lines of a run name the tests it repeated. */
 const REPEATED = { retry: 1 }
@@ -44,12 +45,14 @@ const SHARED = { ...COMMON, isolate: false }
 
 export default defineConfig({
   test: {
+    // Tests of real processes mostly wait, and hold on a busy machine: more workers than cores.
+    maxWorkers: 5,
     reporters: ['default', './scripts/tally.mjs'],
     sequence: { sequencer: LongestFirst },
     coverage: { include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     projects: [
-      { test: { ...SHARED, name: 'pure', include: PURE, exclude: ALONE } },
-      { test: { ...COMMON, ...REPEATED, name: 'alone', include: ALONE } },
+      { test: { ...SHARED, ...PATIENT, name: 'pure', include: PURE, exclude: ALONE } },
+      { test: { ...COMMON, ...PATIENT, ...REPEATED, name: 'alone', include: ALONE } },
       {
         test: {
           ...SHARED,
