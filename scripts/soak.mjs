@@ -41,6 +41,7 @@ const runs = [
   'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=4 --option keepsRead=true --spec INV4 --spec INV4k',
   `sim --protocol omega --nodes 3..7 --seeds 1..${seeds}`,
   `sim --load examples/own-protocol/ballot.mjs --protocol ballot --nodes 3..5 --seeds 1..${seeds}`,
+  `sim --protocol recovery --nodes 3..6 --seeds 1..${seeds}`,
   // Real processes with random kills: 20 pictures with 10,000 seeds.
   ...Array.from(
     { length: Math.ceil(seeds / 500) },

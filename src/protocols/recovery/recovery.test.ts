@@ -131,6 +131,42 @@ describe('columns', () => {
   })
 })
 
+describe('a checkpoint', () => {
+  it('that the leader cannot confirm with all its holders is not lost: they have acknowledged their columns', () => {
+    const links = [
+      [1, 4],
+      [1, 5],
+      [2, 4],
+      [2, 5],
+      [3, 4],
+    ]
+    const events = [
+      { atMs: 1253, links },
+      { atMs: 1824, command: { do: 'submit', job: 'job-9', node: 4 } },
+    ]
+    const options = { links: 'datagrams', waitMs: 300, stopMs: 1000, length: 40, every: 1, slots: 2 }
+    const report = run(5, events, options, { seed: 6961, network: { delayMs: 0.945 }, untilMs: 3000 })
+    expect(jobsAt(report, 1).find(({ name }) => name === 'job-9')?.status).toBe('running')
+    expect(violated(report)).toEqual([])
+  })
+
+  it('that failed and was tried again with another content is restored from columns of that content only', () => {
+    const events = [
+      { atMs: 275, loss: 0.252 },
+      { atMs: 276, slow: [[3, 1]], delayMs: [0, 495.193] },
+      { atMs: 576, heal: 'all' },
+      { atMs: 585, command: { do: 'corrupt', node: 3 } },
+      { atMs: 872, partition: [[1, 3], [2]] },
+      { atMs: 1059, heal: 'all' },
+    ]
+    const options = { links: 'datagrams', waitMs: 300, stopMs: 1000, length: 40, every: 3, slots: 1 }
+    const file = { seed: 8362, network: { delayMs: [0.1, 2.889], fifo: true }, untilMs: 11_790 }
+    const report = run(3, events, options, file)
+    expect(jobsAt(report, 1)).toMatchObject([{ status: 'done' }])
+    expect(violated(report)).toEqual([])
+  })
+})
+
 describe('the table of jobs', () => {
   it('forgets a cancelled job once all nodes know it, and its name can be used again', () => {
     const cancel = { atMs: 4000, command: { do: 'cancel', job: 'job-1', node: 3 } }

@@ -82,7 +82,7 @@ function placeJob(work: Work, view: GroupView, leader: LeaderState, entry: Entry
   if (committed === null) return
   const { name } = record
   const commit = work.settings.rules.chooseCommit(committed, newestStored(leader.columns, name))
-  const sources = sourcesOf(leader.columns, commit.id)
+  const sources = sourcesOf(leader.columns, commit)
   if (sources.length < commit.code.data) {
     reportLost(work, entry, commit, sources.length)
     return
@@ -103,7 +103,7 @@ function placeJob(work: Work, view: GroupView, leader: LeaderState, entry: Entry
 function reportLost(work: Work, { record, commit: kept }: Entry, commit: Commit, found: number): void {
   const { leader } = work.state
   if (leader === null) return
-  const missing = missingHolders(commit, sourcesOf(leader.columns, commit.id))
+  const missing = missingHolders(commit, sourcesOf(leader.columns, commit))
   const reason = shortened(
     `${found} of ${commit.code.data} columns of checkpoint ${commit.id.epoch}; missing: ${missing.join(', ')}`,
   )
@@ -116,7 +116,7 @@ function maintainColumns(work: Work, view: GroupView, leader: LeaderState, { rec
   if (commit === null) return
   const { name, owner } = record
   const members = idsOf(view.members)
-  const sources = sourcesOf(leader.columns, commit.id)
+  const sources = sourcesOf(leader.columns, commit)
   if (sources.length < commit.code.data) return
   const { token } = work
   if (!fitsMembers(commit, members)) {

@@ -1,12 +1,13 @@
 /** Commands of the host. What does not fit the state is refused. */
 import type { NodeId } from '../../core/index.ts'
 import { endRun, failUploads, reportDrops, requestStore } from './member.ts'
-import { neededColumns, uploadFor } from './placement.ts'
+import { isSameColumn, neededColumns, uploadFor } from './placement.ts'
 import type { Held } from './state.ts'
 import {
   type Assignment,
   compareAssignments,
   isSameCheckpoint,
+  isSameContent,
   JOB_NAME,
   type ManagerCommand,
 } from './types.ts'
@@ -126,28 +127,28 @@ function holdColumn(work: Work, { id, column, code, bytes, digest }: Command<'he
   const { fence, columns } = work.state.stable
   const { view } = work.state
   const commit = work.entryOf(id.job)?.commit ?? null
-  const isRepair = commit !== null && isSameCheckpoint(commit.id, id)
+  const isRepair = commit !== null && isSameContent(commit, { id, digest })
   if (!isRepair && (id.token < fence || view === null || id.token !== view.token))
     return `token ${id.token} is fenced off; this node has promised ${fence}`
   if (column >= code.columns) return `column ${column} does not exist; the code has ${code.columns}`
   const held: Held = { id, column, code, bytes, digest }
-  const isSame = (other: Held): boolean => other.column === column && isSameCheckpoint(other.id, id)
   const isKept = (other: Held): boolean =>
     work.settings.rules.keepsUntilCommit() || other.id.job !== id.job || isSameCheckpoint(other.id, id)
-  const kept = columns.filter((other) => !isSame(other) && isKept(other))
+  const kept = columns.filter((other) => !isSameColumn(other, held) && isKept(other))
   work.setStable({ columns: [...kept, held] })
   if (columns.some((other) => !isKept(other))) reportDrops(work, id.job)
-  work.output({ type: 'holds', id, column })
+  work.output({ type: 'holds', id, column, digest })
   work.tellLeader({ kind: 'column', token: work.token, held, isHeld: true })
   return null
 }
 
 function loseColumn(work: Work, { id, column }: Command<'lost'>): string | null {
   const { columns } = work.state.stable
-  const held = columns.find((each) => each.column === column && isSameCheckpoint(each.id, id))
-  if (held === undefined) return 'this node does not hold that column'
-  work.setStable({ columns: columns.filter((each) => each !== held) })
-  work.tellLeader({ kind: 'column', token: work.token, held, isHeld: false })
+  // Whichever content it had: a column that is there after all is reported again.
+  const lost = columns.filter((each) => each.column === column && isSameCheckpoint(each.id, id))
+  if (lost.length === 0) return 'this node does not hold that column'
+  work.setStable({ columns: columns.filter((each) => !lost.includes(each)) })
+  for (const held of lost) work.tellLeader({ kind: 'column', token: work.token, held, isHeld: false })
   return null
 }
 

@@ -1,16 +1,16 @@
 /** What the leader of a view does: reads the tables of all members (steps 2 to 4), and decides every change. */
 import type { NodeId } from '../../core/index.ts'
 import { withId } from '../../core/index.ts'
-import { findEntry, majorityOf, sourcesOf, withEntry } from './placement.ts'
+import { findEntry, isSameColumn, majorityOf, sourcesOf, withEntry } from './placement.ts'
 import {
   type Entry,
-  type Held,
   type LeaderState,
+  type Located,
   type ManagerMessage,
   NEW_LEADER,
   type Put,
 } from './state.ts'
-import { compareAssignments, compareCheckpoints, isSameCheckpoint, type JobRecord } from './types.ts'
+import { compareAssignments, compareCheckpoints, isSameContent, type JobRecord } from './types.ts'
 import type { Work } from './work.ts'
 
 type Body<K extends ManagerMessage['kind']> = Extract<ManagerMessage, { readonly kind: K }>
@@ -45,10 +45,14 @@ export function gather(work: Work, from: NodeId, body: ManagerMessage): void {
     }
     case 'column': {
       const { held, isHeld } = body
-      const others = leader.columns.filter((each) => !(each.node === from && isSameColumn(each.held, held)))
+      const isOther = (each: Located): boolean => !(each.node === from && isSameColumn(each.held, held))
+      const columns = leader.columns.filter(isOther)
+      const missing = leader.missing.filter(isOther)
       // Repairs of this job may be asked for again.
       const asked = leader.asked.filter((key) => !key.startsWith(`${held.id.job} `))
-      work.setLeader({ columns: isHeld ? [...others, { node: from, held }] : others, asked })
+      const here = { node: from, held }
+      if (isHeld) work.setLeader({ columns: [...columns, here], missing, asked })
+      else work.setLeader({ columns, missing: [...missing, here], asked })
       break
     }
     case 'runs': {
@@ -68,10 +72,6 @@ export function gather(work: Work, from: NodeId, body: ManagerMessage): void {
   const members = work.state.view?.members ?? []
   const { phase, answered } = work.state.leader as LeaderState
   if (phase === 'fencing' && members.every(([id]) => answered.includes(id))) adoptMerged(work)
-}
-
-function isSameColumn(a: Held, b: Held): boolean {
-  return a.column === b.column && isSameCheckpoint(a.id, b.id)
 }
 
 /**
@@ -147,11 +147,12 @@ export function handleHave(work: Work, from: NodeId, { job, rank }: Body<'have'>
 }
 
 /** Members drop their older columns of the job now. */
-function pruneColumns(work: Work, { columns }: LeaderState, { record, commit }: Entry): void {
-  const isOld = ({ id }: Held): boolean =>
-    id.job === record.name && commit !== null && compareCheckpoints(id, commit.id) < 0
-  if (columns.some(({ held }) => isOld(held)))
-    work.setLeader({ columns: columns.filter(({ held }) => !isOld(held)) })
+function pruneColumns(work: Work, { columns, missing }: LeaderState, { record, commit }: Entry): void {
+  if (commit === null) return
+  const isOld = ({ held }: Located): boolean =>
+    held.id.job === record.name && compareCheckpoints(held.id, commit.id) <= 0 && !isSameContent(held, commit)
+  if (columns.some(isOld)) work.setLeader({ columns: columns.filter((each) => !isOld(each)) })
+  if (missing.some(isOld)) work.setLeader({ missing: missing.filter((each) => !isOld(each)) })
 }
 
 /** Tells all members, or one of them, that the last version of an entry is decided. */
@@ -161,7 +162,7 @@ export function announce(work: Work, job: string, to: NodeId | null = null): voi
   if (leader === null || entry === null) return
   const { commit, record } = entry
   pruneColumns(work, leader, entry)
-  const sources = commit === null ? [] : sourcesOf(leader.columns, commit.id)
+  const sources = commit === null ? [] : sourcesOf(leader.columns, commit)
   const body = { kind: 'decided', token: work.token, job, rank: record.rank, sources } as const
   if (to === null) work.sendMembers(body)
   else work.send(to, body)

@@ -24,6 +24,8 @@ class Cluster {
   states = new Map<NodeId, ManagerState>(NODES.map((id) => [id, startManager(null, 1)]))
   outputs: { readonly node: NodeId; readonly event: ManagerOutput }[] = []
   up: readonly NodeId[] = NODES
+  /** Nodes whose messages are lost. */
+  unheard: readonly NodeId[] = []
   #queue: { readonly from: NodeId; readonly to: NodeId; readonly body: ManagerMessage }[] = []
 
   /** All nodes of the view learn it, the leader last. */
@@ -48,7 +50,8 @@ class Cluster {
   deliver(): void {
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
       const { from, to, body } = next
-      if (this.up.includes(to) && this.up.includes(from)) this.#step(to, { type: 'message', from, body })
+      const isHeard = this.up.includes(from) && !this.unheard.includes(from)
+      if (this.up.includes(to) && isHeard) this.#step(to, { type: 'message', from, body })
     }
   }
 
@@ -97,8 +100,8 @@ class Cluster {
     this.command(owner, { do: 'uploaded', id, columns, problems: [] })
   }
 
-  checkpoint(node: NodeId, assignment: Assignment, epoch: number): void {
-    this.command(node, { do: 'checkpoint', job: 'sum', assignment, epoch, bytes: 1, digest: `d${epoch}` })
+  checkpoint(node: NodeId, assignment: Assignment, epoch: number, digest = `d${epoch}`): void {
+    this.command(node, { do: 'checkpoint', job: 'sum', assignment, epoch, bytes: 1, digest })
   }
 }
 
@@ -182,6 +185,37 @@ describe('a checkpoint', () => {
       { epoch: 1, reason: '1 columns are stored; a checkpoint needs 2' },
     ])
     expect(jobsOf(group.state(1))).toMatchObject([{ epoch: 0, tolerated: 2 }])
+  })
+
+  it('that failed and is tried again with another content does not count the columns of the first try', () => {
+    group.checkpoint(owner, assignment, 1, 'first')
+    group.store(owner, [3])
+    group.checkpoint(owner, assignment, 1, 'second')
+    group.store(owner, [1, 2])
+    expect(group.of('committed').at(-1)).toMatchObject({ commit: { digest: 'second' } })
+    expect(jobsOf(group.state(1))).toMatchObject([{ epoch: 1, tolerated: 1 }])
+    expect(group.of('repair')).toMatchObject([{ node: 3, column: 2, commit: { digest: 'second' } }])
+    expect(group.state(3).stable.columns).toEqual([])
+  })
+
+  it('counts the columns that holders have acknowledged, although the leader does not hear these holders', () => {
+    group.checkpoint(owner, assignment, 1)
+    group.unheard = [2]
+    group.store(owner)
+    expect(jobsOf(group.state(1))).toMatchObject([{ epoch: 1, tolerated: 2 }])
+  })
+
+  it('does not count a column that its holder has reported as lost meanwhile', () => {
+    group.checkpoint(owner, assignment, 1)
+    const upload = group.of('upload').at(-1)
+    if (upload === undefined) throw new Error('no upload')
+    const { id, code, bytes, digest } = upload
+    for (const [column, holder] of upload.holders.entries())
+      group.command(holder, { do: 'held', id, column, code, bytes, digest })
+    group.command(3, { do: 'lost', id, column: 2, problem: 'checksum' })
+    group.command(owner, { do: 'uploaded', id, columns: [0, 1, 2], problems: [] })
+    expect(jobsOf(group.state(1))).toMatchObject([{ epoch: 1, tolerated: 1 }])
+    expect(group.of('repair')).toMatchObject([{ node: 3, column: 2 }])
   })
 
   it.each([

@@ -255,7 +255,7 @@ export function jobsOf(state: ManagerState): readonly JobView[] {
   return state.unrecorded.reduce(withEntry, stable.table).map(({ record, commit }) => {
     const isKnown = commit !== null && leader !== null && leader.phase === 'ready'
     const tolerated = isKnown
-      ? Math.max(0, sourcesOf(leader.columns, commit.id).length - commit.code.data)
+      ? Math.max(0, sourcesOf(leader.columns, commit).length - commit.code.data)
       : null
     return { ...record, epoch: commit === null ? null : commit.id.epoch, commit, tolerated }
   })

@@ -8,6 +8,7 @@ import {
   compareAssignments,
   compareCheckpoints,
   isSameCheckpoint,
+  isSameContent,
   type Source,
 } from './types.ts'
 import type { Work } from './work.ts'
@@ -126,11 +127,11 @@ function settleRequests(work: Work, { record, commit }: Entry, isMine: boolean):
 function dropColumns(work: Work, { record, commit }: Entry): void {
   const { columns, fence } = work.state.stable
   const hasColumns = record.status !== 'cancelled' && record.status !== 'failed'
-  const isKept = ({ id }: Held): boolean => {
+  const isKept = ({ id, digest }: Held): boolean => {
     if (id.job !== record.name) return true
     if (!hasColumns) return false
     if (commit === null) return id.token >= fence
-    if (isSameCheckpoint(id, commit.id)) return true
+    if (isSameContent({ id, digest }, commit)) return true
     return compareCheckpoints(id, commit.id) > 0 && id.token >= fence
   }
   const kept = columns.filter(isKept)
@@ -218,7 +219,7 @@ export function beginRecode(work: Work, { commit, sources }: Body<'recode'>): vo
 
 export function beginRepair(work: Work, { commit, column, sources }: Body<'mend'>): void {
   const { columns } = work.state.stable
-  if (columns.some((held) => held.column === column && isSameCheckpoint(held.id, commit.id))) return
+  if (columns.some((held) => held.column === column && isSameContent(held, commit))) return
   work.output({ type: 'repair', commit, column, sources })
 }
 

@@ -7,7 +7,7 @@ import {
   type Commit,
   codeFor,
   compareCheckpoints,
-  isSameCheckpoint,
+  isSameContent,
   type Owner,
   type Source,
 } from './types.ts'
@@ -47,10 +47,13 @@ export function neededColumns(data: number, nodes: number): number {
 }
 
 /** Columns of a checkpoint at nodes, each column once, in order. */
-export function sourcesOf(columns: readonly Located[], id: CheckpointId): readonly Source[] {
+export function sourcesOf(
+  columns: readonly Located[],
+  of: { readonly id: CheckpointId; readonly digest: string },
+): readonly Source[] {
   const sources: Source[] = []
   for (const { node, held } of columns) {
-    if (isSameCheckpoint(held.id, id) && !sources.some(({ column }) => column === held.column))
+    if (isSameContent(held, of) && !sources.some(({ column }) => column === held.column))
       sources.push({ node, column: held.column })
   }
   return sources.sort((a, b) => a.column - b.column)
@@ -69,17 +72,28 @@ export function missingHolders({ holders }: Commit, sources: readonly Source[]):
 export function newestStored(columns: readonly Located[], job: string): Commit | null {
   let best: Held | null = null
   for (const { held } of columns) {
-    if (held.id.job !== job || sourcesOf(columns, held.id).length < held.code.data) continue
+    if (held.id.job !== job || sourcesOf(columns, held).length < held.code.data) continue
     if (best === null || compareCheckpoints(held.id, best.id) > 0) best = held
   }
   if (best === null) return null
   const { id, code, bytes, digest } = best
-  const sources = sourcesOf(columns, id)
+  const sources = sourcesOf(columns, best)
   const holders = Array.from(
     { length: code.columns },
     (_, column) => sources.find((source) => source.column === column)?.node ?? null,
   )
   return { id, code, holders, bytes, digest }
+}
+
+export function isSameColumn(a: Held, b: Held): boolean {
+  return a.column === b.column && isSameContent(a, b)
+}
+
+/** The columns of a commit, as its owner reports them: their holders have acknowledged them. */
+export function columnsOf({ id, code, holders, bytes, digest }: Commit): readonly Located[] {
+  return holders.flatMap((node, column) =>
+    node === null ? [] : [{ node, held: { id, column, code, bytes, digest } }],
+  )
 }
 
 /** Whether the columns of the commit are laid out for these members. */

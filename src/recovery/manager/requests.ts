@@ -1,9 +1,9 @@
 /** Requests of members, as the leader answers them. */
 import type { NodeId } from '../../core/index.ts'
 import { announce, isEverywhere, isUndecided, putEntry } from './leader.ts'
-import { fitsMembers, idsOf, neededColumns } from './placement.ts'
-import type { End, Entry, GroupView, ManagerMessage } from './state.ts'
-import { type Commit, codeFor, compareAssignments, isSameCheckpoint, MOST_JOBS } from './types.ts'
+import { columnsOf, fitsMembers, idsOf, isSameColumn, neededColumns } from './placement.ts'
+import type { End, Entry, GroupView, Located, ManagerMessage } from './state.ts'
+import { type Commit, codeFor, compareAssignments, isSameContent, MOST_JOBS } from './types.ts'
 import { shortened, type Work } from './work.ts'
 
 type Request = Extract<ManagerMessage, { readonly kind: 'submit' | 'cancelJob' | 'store' | 'ended' }>
@@ -100,7 +100,7 @@ function cancelJob(work: Work, from: NodeId, job: string): void {
 function storeCommit(work: Work, view: GroupView, from: NodeId, commit: Commit): void {
   const { id } = commit
   const entry = work.entryOf(id.job)
-  if (entry?.commit !== null && entry !== null && isSameCheckpoint(entry.commit.id, id)) {
+  if (entry !== null && entry.commit !== null && isSameContent(entry.commit, commit)) {
     if (work.state.leader !== null && !isUndecided(work.state.leader, id.job)) announce(work, id.job, from)
     return
   }
@@ -111,7 +111,18 @@ function storeCommit(work: Work, view: GroupView, from: NodeId, commit: Commit):
   }
   const { record } = entry
   const isDefinition = record.status === 'submitted'
+  addColumns(work, commit)
   putEntry(work, isDefinition ? { ...record, status: 'waiting', owner: null } : record, commit)
+}
+
+/** The holders have acknowledged them to the owner. Their own reports may come later, or be lost with a link. */
+function addColumns(work: Work, commit: Commit): void {
+  const { leader } = work.state
+  if (leader === null) return
+  const { columns, missing } = leader
+  const isKnown = ({ node, held }: Located): boolean =>
+    [...columns, ...missing].some((each) => each.node === node && isSameColumn(each.held, held))
+  work.setLeader({ columns: [...columns, ...columnsOf(commit).filter((each) => !isKnown(each))] })
 }
 
 function whyNotCommitted(
@@ -163,7 +174,7 @@ function endJob(work: Work, from: NodeId, { job, assignment, how, reason, bad }:
       bad.some((source) => source.node === node && source.column === column)
     work.setLeader({
       columns: leader.columns.filter(
-        ({ node, held }) => !(isSameCheckpoint(held.id, commit.id) && isBad(node, held.column)),
+        ({ node, held }) => !(isSameContent(held, commit) && isBad(node, held.column)),
       ),
     })
   }

@@ -77,8 +77,10 @@ export type LeaderState = {
   /** The rank under which the table is adopted. */
   readonly rank: Assignment
   readonly adoptedBy: readonly NodeId[]
-  /** The columns of all members. */
+  /** The columns of all members: reported by them, or acknowledged to the owner of a commit. */
   readonly columns: readonly Located[]
+  /** Columns that their members have reported as lost: an earlier acknowledgement to the owner does not count. */
+  readonly missing: readonly Located[]
   readonly runs: readonly (Run & { readonly node: NodeId })[]
   readonly slots: readonly (readonly [node: NodeId, slots: number])[]
   readonly puts: readonly Put[]
@@ -201,6 +203,7 @@ export const NEW_LEADER: LeaderState = {
   rank: [0, 0],
   adoptedBy: [],
   columns: [],
+  missing: [],
   runs: [],
   slots: [],
   puts: [],

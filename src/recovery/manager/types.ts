@@ -164,7 +164,12 @@ export type ManagerOutput =
       readonly epoch: number
       readonly reason: string
     }
-  | { readonly type: 'holds'; readonly id: CheckpointId; readonly column: number }
+  | {
+      readonly type: 'holds'
+      readonly id: CheckpointId
+      readonly column: number
+      readonly digest: string
+    }
   | {
       readonly type: 'start'
       readonly job: string
@@ -218,6 +223,17 @@ export function compareCheckpoints(a: CheckpointId, b: CheckpointId): number {
 
 export function isSameCheckpoint(a: CheckpointId, b: CheckpointId): boolean {
   return a.job === b.job && compareCheckpoints(a, b) === 0
+}
+
+/**
+ * Whether two columns belong together. A checkpoint that failed can be tried again with another content under the same
+ * id: only columns with the same digest restore the same content.
+ */
+export function isSameContent(
+  a: { readonly id: CheckpointId; readonly digest: string },
+  b: { readonly id: CheckpointId; readonly digest: string },
+): boolean {
+  return a.digest === b.digest && isSameCheckpoint(a.id, b.id)
 }
 
 /** The code for the members of a view: any two columns may be lost; of two members each has a copy. */

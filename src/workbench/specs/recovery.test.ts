@@ -17,7 +17,7 @@ const commitOf = (epoch: number, token = 1): PlainObject => ({
   digest: `d${epoch}`,
 })
 const holds = (node: number, epoch = 1): Observation =>
-  outputAt(0, node, { type: 'holds', id: idOf(epoch), column: node - 1 })
+  outputAt(0, node, { type: 'holds', id: idOf(epoch), column: node - 1, digest: `d${epoch}` })
 const committed = (epoch: number, token = 1): Observation =>
   outputAt(0, 1, { type: 'committed', commit: commitOf(epoch, token) })
 const start = (node: number, token: number, epoch = 1): Observation =>
@@ -114,7 +114,7 @@ describe('checkpoints-survive', () => {
     expect(judge('checkpoints-survive', ...ALL, ...reported(1))).toBe('held')
   })
   it('counts a corrupted column as gone', () => {
-    const corrupted = outputAt(0, 2, { type: 'corrupted', id: idOf(1), column: 1 })
+    const corrupted = outputAt(0, 2, { type: 'corrupted', id: idOf(1), column: 1, digest: 'd1' })
     expect(judge('checkpoints-survive', ...ALL, corrupted, ...reported(1, 2))).toBe('held')
   })
   it('accepts a lost job without a checkpoint', () => {

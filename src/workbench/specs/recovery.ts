@@ -66,7 +66,7 @@ export const checkpointsSurvive: Spec<JobsMemory> = {
       const stored = commit.holders.filter((holder) => holder !== null)
       const left = Math.min(
         stored.filter((holder) => members.includes(holder)).length,
-        goodColumns(memory, commit.id, members),
+        goodColumns(memory, commit, members),
       )
       const tolerated = stored.length - commit.code.data
       if (stored.length - left <= tolerated)
@@ -140,7 +140,7 @@ function findProblem(memory: JobsMemory, leader: ShownNode, job: ShownJob): stri
     }
     case 'lost': {
       if (job.commit === null) return 'is lost without a checkpoint'
-      const good = goodColumns(memory, job.commit.id, members)
+      const good = goodColumns(memory, job.commit, members)
       return good < job.commit.code.data ? null : `is reported lost, but ${good} good columns are at members`
     }
     default:

@@ -18,6 +18,7 @@ import {
   type CheckpointId,
   compareAssignments,
   isSameCheckpoint,
+  isSameContent,
   type ManagerCommand,
   type ManagerOutput,
 } from '../../../recovery/manager/index.ts'
@@ -26,6 +27,7 @@ import { digestOf, type HostContext } from './context.ts'
 import { beginRestore, handleFetch, handleFetched, retryRestore } from './restores.ts'
 import type {
   Column,
+  ColumnKey,
   Content,
   ModelCommand,
   ModelMessage,
@@ -136,13 +138,13 @@ export class Host implements HostContext {
         break
       }
       case 'copied':
-        this.#acknowledge(body.id, body.column)
+        this.#acknowledge(body)
         break
       case 'fetch':
-        handleFetch(this, from, body.id, body.column)
+        handleFetch(this, from, body)
         break
       case 'fetched':
-        handleFetched(this, from, body.id, body.column, body.content)
+        handleFetched(this, from, body, body.content)
         break
       default:
         body satisfies never
@@ -153,7 +155,8 @@ export class Host implements HostContext {
     if (command.do !== 'corrupt') return
     const { disk } = this.state
     if (disk.every(({ isGood }) => !isGood)) return
-    for (const { id, column, isGood } of disk) if (isGood) this.output({ type: 'corrupted', id, column })
+    for (const { id, column, digest, isGood } of disk)
+      if (isGood) this.output({ type: 'corrupted', id, column, digest })
     this.set({ disk: disk.map((column) => ({ ...column, isGood: false })) })
     this.setTimer(SCRUB, 20, 300)
   }
@@ -221,9 +224,9 @@ export class Host implements HostContext {
   ): void {
     const { id, code, holders } = of
     const others = this.state.uploads.filter((upload) => !isSameCheckpoint(upload.id, id))
-    this.set({ uploads: [...others, { id, holders, acknowledged: [] }] })
-    this.setTimer(uploadTimer(id), 150, 200)
     const digest = digestOf(content)
+    this.set({ uploads: [...others, { id, digest, holders, acknowledged: [] }] })
+    this.setTimer(uploadTimer(id), 150, 200)
     for (const [column, holder] of holders.entries())
       this.send(holder, {
         kind: 'copy',
@@ -257,23 +260,23 @@ export class Host implements HostContext {
     const { column, from } = write
     const { id, code, bytes, digest } = column
     const others = this.state.disk.filter(
-      (each) => !(each.column === column.column && isSameCheckpoint(each.id, id)),
+      (each) => !(each.column === column.column && isSameContent(each, column)),
     )
     this.set({ writes: this.state.writes.filter((each) => each !== write), disk: [...others, column] })
     const outputs = this.command({ do: 'held', id, column: column.column, code, bytes, digest })
     if (outputs.some(({ type }) => type === 'holds'))
-      this.send(from, { kind: 'copied', id, column: column.column })
+      this.send(from, { kind: 'copied', id, column: column.column, digest })
     else this.set({ disk: this.state.disk.filter((each) => each !== column) })
   }
 
-  #acknowledge(id: CheckpointId, column: number): void {
-    const upload = this.state.uploads.find((each) => isSameCheckpoint(each.id, id))
+  #acknowledge({ column, ...of }: ColumnKey): void {
+    const upload = this.state.uploads.find((each) => isSameContent(each, of))
     if (upload === undefined || upload.acknowledged.includes(column)) return
     const acknowledged = [...upload.acknowledged, column].sort((a, b) => a - b)
     this.set({
       uploads: this.state.uploads.map((each) => (each === upload ? { ...upload, acknowledged } : each)),
     })
-    if (acknowledged.length === upload.holders.length) this.#finishUpload(uploadTimer(id))
+    if (acknowledged.length === upload.holders.length) this.#finishUpload(uploadTimer(of.id))
   }
 
   #finishUpload(timer: string): void {

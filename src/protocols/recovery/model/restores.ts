@@ -1,39 +1,39 @@
 /** Reading checkpoints in the model: fetches columns until there are enough. */
 import type { NodeId } from '../../../core/index.ts'
-import { type CheckpointId, isSameCheckpoint, type Source } from '../../../recovery/manager/index.ts'
+import { isSameContent, type Source } from '../../../recovery/manager/index.ts'
 import { startApp } from './apps.ts'
 import { digestOf, type HostContext } from './context.ts'
-import type { Content, Restore } from './state.ts'
+import type { Column, ColumnKey, Content, Restore } from './state.ts'
 
 export function beginRestore(host: HostContext, of: Omit<Restore, 'no' | 'found' | 'bad'>): void {
   const no = host.nextNumber()
   host.set({ restores: [...host.state.restores, { ...of, no, found: [], bad: [] }] })
   host.scheduleRestore(no)
-  const { id } = of.commit
-  for (const { node, column } of of.sources) host.send(node, { kind: 'fetch', id, column })
+  const { id, digest } = of.commit
+  for (const { node, column } of of.sources) host.send(node, { kind: 'fetch', id, column, digest })
   finishRestores(host)
 }
 
 /** A bad column is found when it is read. */
-export function handleFetch(host: HostContext, from: NodeId, id: CheckpointId, column: number): void {
-  const stored = host.state.disk.find((each) => each.column === column && isSameCheckpoint(each.id, id))
+export function handleFetch(host: HostContext, from: NodeId, { id, column, digest }: ColumnKey): void {
+  const isWanted = (each: Column): boolean => each.column === column && isSameContent(each, { id, digest })
+  const stored = host.state.disk.find(isWanted)
   const isGood = stored?.isGood === true
   if (stored !== undefined && !isGood) {
     host.set({ disk: host.state.disk.filter((each) => each !== stored) })
     host.command({ do: 'lost', id, column, problem: 'checksum mismatch' })
   }
-  host.send(from, { kind: 'fetched', id, column, content: isGood ? stored.content : null })
+  host.send(from, { kind: 'fetched', id, column, digest, content: isGood ? stored.content : null })
 }
 
 export function handleFetched(
   host: HostContext,
   from: NodeId,
-  id: CheckpointId,
-  column: number,
+  { column, ...of }: ColumnKey,
   content: Content | null,
 ): void {
   for (const restore of host.state.restores) {
-    if (!isSameCheckpoint(restore.commit.id, id) || isAnswered(restore, { node: from, column })) continue
+    if (!isSameContent(restore.commit, of) || isAnswered(restore, { node: from, column })) continue
     const next =
       content === null
         ? { ...restore, bad: [...restore.bad, { node: from, column }] }
@@ -69,7 +69,8 @@ export function retryRestore(host: HostContext, no: number): void {
     return
   }
   host.scheduleRestore(no)
-  for (const { node, column } of open) host.send(node, { kind: 'fetch', id: commit.id, column })
+  const { id, digest } = commit
+  for (const { node, column } of open) host.send(node, { kind: 'fetch', id, column, digest })
 }
 
 function remove(host: HostContext, restore: Restore): void {

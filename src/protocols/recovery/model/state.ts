@@ -11,11 +11,15 @@ export type Content = { readonly from: number; readonly log: readonly string[] }
 /** A column on a disk. In the model every column has the whole content, and is useless alone. */
 export type Column = Held & { readonly content: Content; readonly isGood: boolean }
 
+/** With the digest: a checkpoint that failed may be tried again with another content under the same id. */
+export type ColumnKey = { readonly id: CheckpointId; readonly column: number; readonly digest: string }
+
 /** A column that is being written; `from` waits for the acknowledgement. */
 export type Write = { readonly no: number; readonly from: NodeId; readonly column: Column }
 
 export type ModelUpload = {
   readonly id: CheckpointId
+  readonly digest: string
   readonly holders: readonly NodeId[]
   readonly acknowledged: readonly number[]
 }
@@ -58,14 +62,9 @@ export type ModelState = ModelStable & {
 
 export type ModelMessage =
   | { readonly kind: 'copy'; readonly column: Column }
-  | { readonly kind: 'copied'; readonly id: CheckpointId; readonly column: number }
-  | { readonly kind: 'fetch'; readonly id: CheckpointId; readonly column: number }
-  | {
-      readonly kind: 'fetched'
-      readonly id: CheckpointId
-      readonly column: number
-      readonly content: Content | null
-    }
+  | ({ readonly kind: 'copied' } & ColumnKey)
+  | ({ readonly kind: 'fetch' } & ColumnKey)
+  | ({ readonly kind: 'fetched'; readonly content: Content | null } & ColumnKey)
 
 export const MODEL_KINDS: readonly ModelMessage['kind'][] = ['copy', 'copied', 'fetch', 'fetched']
 
@@ -81,7 +80,7 @@ export type ModelOutput =
       readonly value: string
       readonly token: number
     }
-  | { readonly type: 'corrupted'; readonly id: CheckpointId; readonly column: number }
+  | ({ readonly type: 'corrupted' } & ColumnKey)
 
 export type ModelSettings = {
   /** How many jobs there are; the node at each place submits its own. */

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { pending, until } from '../../../../test/support/wait.ts'
 import { type Commit, codeFor, type Source } from '../../../recovery/manager/types.ts'
 import { type ColumnStore, columnName, findColumnProblem, openDiskStore, scrub } from '../store/index.ts'
-import { ColumnClient, ColumnServer, type Upload, type Verdict } from '../transport/index.ts'
+import { ColumnClient, ColumnOffers, ColumnServer, type Upload, type Verdict } from '../transport/index.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { describePayload, type Payload } from './payload.ts'
 import type { UploadPlan } from './upload.ts'
@@ -35,14 +35,24 @@ async function startNodes(count: number): Promise<readonly TestNode[]> {
   const start = async (id: number): Promise<TestNode> => {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-checkpoints-'))
     const store = await openDiskStore({ folder })
-    const server = await ColumnServer.listen({ self: id, host: '127.0.0.1', port: 0, keys: [KEY] })
-    ports.set(id, server.address.port)
+    const offers = new ColumnOffers()
     const client = new ColumnClient({
       self: id,
       keys: [KEY],
       addressOf: (node) => ({ host: '127.0.0.1', port: ports.get(node as number) as number }),
       idleMs: 5000,
+      offers,
+      minOfferBytes: 0,
     })
+    const server = await ColumnServer.listen({
+      self: id,
+      host: '127.0.0.1',
+      port: 0,
+      keys: [KEY],
+      offers,
+      fetch: client.fetchOffered.bind(client),
+    })
+    ports.set(id, server.address.port)
     const judge = async ({ token }: { readonly token: number }): Promise<Verdict> =>
       token < node.fence ? { ok: false, reason: `the fence is ${node.fence}` } : { ok: true }
     const recordStored = async (upload: Upload): Promise<Verdict> => {

@@ -35,7 +35,7 @@ describe('deletion of columns', () => {
   it('deletes recorded columns that the protocol does not keep, of that job only', () => {
     const { tasks, dropped } = create([])
     for (const id of [idOf(1), idOf(2), idOf(2), idOf(1, 'other')])
-      tasks.record({ type: 'holds', id, column: 0 })
+      tasks.record({ type: 'holds', id, column: 0, digest: 'd' })
     tasks.drop({ type: 'drop', job: 'sum', keep: [idOf(2)] })
     expect(dropped).toEqual([[idOf(1)]])
     tasks.drop({ type: 'drop', job: 'sum', keep: [] })
@@ -50,10 +50,10 @@ describe('deletion of columns', () => {
 
   it('never deletes a column that is stored but not recorded yet', () => {
     const { tasks, dropped } = create([])
-    tasks.record({ type: 'holds', id: idOf(1), column: 0 })
+    tasks.record({ type: 'holds', id: idOf(1), column: 0, digest: 'd' })
     // The column of epoch 2 is on the disk by now, and the protocol learns of it next.
     tasks.drop({ type: 'drop', job: 'sum', keep: [] })
-    tasks.record({ type: 'holds', id: idOf(2), column: 0 })
+    tasks.record({ type: 'holds', id: idOf(2), column: 0, digest: 'd' })
     expect(dropped).toEqual([[idOf(1)]])
     tasks.drop({ type: 'drop', job: 'sum', keep: [idOf(2)] })
     expect(dropped).toHaveLength(1)

@@ -33,10 +33,10 @@ const commitOf = (id: StoredId, digest = `d${id.epoch}`): Checkpoint => ({
   holders: [1, 2, 3, 4],
   digest,
 })
-const holds = (node: number, id: StoredId, column: number): Observation =>
-  outputAt(0, node, { type: 'holds', id, column })
+const holds = (node: number, id: StoredId, column: number, digest = `d${id.epoch}`): Observation =>
+  outputAt(0, node, { type: 'holds', id, column, digest })
 const corrupted = (node: number, id: StoredId, column: number): Observation =>
-  outputAt(0, node, { type: 'corrupted', id, column })
+  outputAt(0, node, { type: 'corrupted', id, column, digest: `d${id.epoch}` })
 const committed = (commit: Checkpoint): Observation => outputAt(0, 1, { type: 'committed', commit })
 const start = (node: number, assignment: JobId, commit: Checkpoint): Observation =>
   outputAt(0, node, { type: 'start', job: 'sum', assignment, commit })
@@ -92,28 +92,33 @@ describe('identifiers', () => {
 describe('columns', () => {
   it('counts each good column once, at the given nodes only', () => {
     const memory = after(...STORED, holds(4, FIRST, 2))
-    expect(goodColumns(memory, FIRST, [1, 2, 3, 4])).toBe(3)
-    expect(goodColumns(memory, FIRST, [1, 4])).toBe(2)
-    expect(goodColumns(memory, FIRST, [3])).toBe(0)
+    expect(goodColumns(memory, commitOf(FIRST), [1, 2, 3, 4])).toBe(3)
+    expect(goodColumns(memory, commitOf(FIRST), [1, 4])).toBe(2)
+    expect(goodColumns(memory, commitOf(FIRST), [3])).toBe(0)
   })
 
   it('does not count a corrupted column until it is stored again', () => {
     const broken = after(...STORED, corrupted(2, FIRST, 1))
-    expect(goodColumns(broken, FIRST, [1, 2, 3])).toBe(2)
-    expect(goodColumns(jobsFold.next(broken, holds(2, FIRST, 1)), FIRST, [1, 2, 3])).toBe(3)
+    expect(goodColumns(broken, commitOf(FIRST), [1, 2, 3])).toBe(2)
+    expect(goodColumns(jobsFold.next(broken, holds(2, FIRST, 1)), commitOf(FIRST), [1, 2, 3])).toBe(3)
   })
 
   it('corrupts only the named column of the named node', () => {
     const memory = after(...STORED, corrupted(2, FIRST, 0), corrupted(1, idOf([1, 1], 2), 0))
-    expect(goodColumns(memory, FIRST, [1, 2, 3])).toBe(3)
+    expect(goodColumns(memory, commitOf(FIRST), [1, 2, 3])).toBe(3)
   })
 
   it('keeps encodings of one content apart by their token', () => {
-    expect(goodColumns(after(...STORED), idOf([1, 1], 1, 2), [1, 2, 3])).toBe(0)
+    expect(goodColumns(after(...STORED), commitOf(idOf([1, 1], 1, 2)), [1, 2, 3])).toBe(0)
+  })
+
+  it('counts only columns of the content that was committed', () => {
+    const memory = after(holds(1, FIRST, 0, 'other'), holds(2, FIRST, 1))
+    expect(goodColumns(memory, commitOf(FIRST), [1, 2])).toBe(1)
   })
 
   it('is zero for a job that was never seen', () => {
-    expect(goodColumns(START, FIRST, [1, 2, 3, 4])).toBe(0)
+    expect(goodColumns(START, commitOf(FIRST), [1, 2, 3, 4])).toBe(0)
   })
 
   it('forgets columns of checkpoints that are older than the newest commit', () => {

@@ -40,8 +40,10 @@ export type JobRun = {
   readonly hasLeft: boolean
 }
 
-type Stored = {
-  readonly id: StoredId
+/** What was stored: a checkpoint that failed may be tried again with another content under the same id. */
+type Content = { readonly id: StoredId; readonly digest: string }
+
+type Stored = Content & {
   readonly node: NodeId
   readonly column: number
   readonly isGood: boolean
@@ -94,8 +96,8 @@ export function compareEpochs(a: StoredId, b: StoredId): number {
   return compareJobIds(a.assignment, b.assignment) || a.epoch - b.epoch
 }
 
-function isSame(a: StoredId, b: StoredId): boolean {
-  return a.job === b.job && compareEpochs(a, b) === 0 && a.token === b.token
+function isSame({ id: a, digest }: Content, { id: b, digest: other }: Content): boolean {
+  return a.job === b.job && compareEpochs(a, b) === 0 && a.token === b.token && digest === other
 }
 
 export function jobsShown({ view }: ShownNode): readonly ShownJob[] {
@@ -107,9 +109,9 @@ export function isInQuorum({ view }: ShownNode): boolean {
 }
 
 /** Good columns of a checkpoint at these nodes. */
-export function goodColumns(memory: JobsMemory, id: StoredId, nodes: readonly NodeId[]): number {
-  const stored = memory.jobs.find(({ job }) => job === id.job)?.stored ?? []
-  const columns = stored.filter((each) => each.isGood && nodes.includes(each.node) && isSame(each.id, id))
+export function goodColumns(memory: JobsMemory, of: Content, nodes: readonly NodeId[]): number {
+  const stored = memory.jobs.find(({ job }) => job === of.id.job)?.stored ?? []
+  const columns = stored.filter((each) => each.isGood && nodes.includes(each.node) && isSame(each, of))
   return new Set(columns.map(({ column }) => column)).size
 }
 
@@ -275,18 +277,18 @@ function followOutput(memory: JobsMemory, node: NodeId, event: Output, problems:
     }
     case 'holds':
       return update(memory, name, (job) => {
-        const { id, column } = event as unknown as { id: StoredId; column: number }
-        const others = job.stored.filter((each) => !(isSame(each.id, id) && each.column === column))
+        const { id, column, digest } = event as unknown as Content & { column: number }
+        const others = job.stored.filter((each) => !(isSame(each, { id, digest }) && each.column === column))
         const { newest } = job
         // Older checkpoints are of no interest any more.
         const kept = others.filter((each) => newest === null || compareEpochs(each.id, newest.id) >= 0)
-        return { ...job, stored: [...kept, { id, node, column, isGood: true }] }
+        return { ...job, stored: [...kept, { id, digest, node, column, isGood: true }] }
       })
     case 'corrupted':
       return update(memory, name, (job) => {
-        const { id, column } = event as unknown as { id: StoredId; column: number }
+        const { id, column, digest } = event as unknown as Content & { column: number }
         const isCorrupted = (each: Stored): boolean =>
-          each.node === node && isSame(each.id, id) && each.column === column
+          each.node === node && isSame(each, { id, digest }) && each.column === column
         return {
           ...job,
           stored: job.stored.map((each) => (isCorrupted(each) ? { ...each, isGood: false } : each)),
@@ -355,7 +357,7 @@ function followStart(memory: JobsMemory, node: NodeId, event: Output, problems: 
     const isLater = newest !== null && compareJobIds(assignment, newest.id.assignment) > 0
     if (isLater && compareEpochs(commit.id, newest.id) < 0)
       problems.survival = `${node} resumes ${name} from checkpoint ${commit.id.epoch}, but checkpoint ${newest.id.epoch} is committed`
-    const acknowledged = job.stored.filter((each) => isSame(each.id, commit.id))
+    const acknowledged = job.stored.filter((each) => isSame(each, commit))
     const columns = new Set(acknowledged.map(({ column }) => column)).size
     if (columns <= commit.code.data)
       problems.content = `${node} starts ${name} from checkpoint ${commit.id.epoch}, of which only ${columns} columns were ever stored`
