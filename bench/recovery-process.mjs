@@ -1,26 +1,33 @@
 // One node of bench/recovery-checkpoint.mjs, a process of its own: stores columns on disk and serves them. Its parent
 // tells it the ports of the others, and makes one of them store and restore checkpoints.
+/* oxlint-disable no-await-in-loop -- one write after the other */
 import { randomFillSync } from 'node:crypto'
+import { open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Checkpoints, describePayload } from '../dist/service/recovery/checkpoints/index.js'
 import { openDiskStore } from '../dist/service/recovery/store/index.js'
-import { ColumnClient, ColumnServer } from '../dist/service/recovery/transport/index.js'
+import { ColumnClient, ColumnOffers, ColumnServer } from '../dist/service/recovery/transport/index.js'
 
 const [folder, name, keyText] = process.argv.slice(2)
 const self = Number(name)
 const keys = [Buffer.from(keyText, 'hex')]
 const GROUP = 'bench'
 const TOKEN = 1
+const WRITE_BYTES = 1024 * 1024
 
 let ports = new Map()
 const store = await openDiskStore({ folder })
-const server = await ColumnServer.listen({ self, host: '127.0.0.1', port: 0, keys })
-const allow = async () => ({ ok: true })
-server.serve(GROUP, { store, gate: { mayStore: allow, mayRead: allow, recordStored: allow } })
+const offers = new ColumnOffers()
 const client = new ColumnClient({
   self,
   keys,
   addressOf: (node) => ({ host: '127.0.0.1', port: ports.get(node) }),
+  offers,
 })
+const fetch = client.fetchOffered.bind(client)
+const server = await ColumnServer.listen({ self, host: '127.0.0.1', port: 0, keys, offers, fetch })
+const allow = async () => ({ ok: true })
+server.serve(GROUP, { store, gate: { mayStore: allow, mayRead: allow, recordStored: allow } })
 const checkpoints = new Checkpoints({
   self,
   group: GROUP,
@@ -30,6 +37,7 @@ const checkpoints = new Checkpoints({
   recordStored: allow,
 })
 let payload = new Uint8Array()
+let filler = new Uint8Array()
 
 const orders = {
   async meet({ peers }) {
@@ -37,6 +45,21 @@ const orders = {
   },
   async fill({ bytes }) {
     payload = randomFillSync(new Uint8Array(bytes))
+  },
+  /** As many bytes as a column has, written as a column is, without anything else. */
+  async write({ size }) {
+    if (filler.length !== size) filler = randomFillSync(new Uint8Array(size))
+    const file = join(folder, 'plain')
+    const handle = await open(`${file}.new`, 'w')
+    for (let at = 0; at < size; at += WRITE_BYTES)
+      await handle.write(filler, at, Math.min(WRITE_BYTES, size - at))
+    await handle.datasync()
+    await handle.close()
+    await rename(`${file}.new`, file)
+    const parent = await open(folder, 'r')
+    await parent.sync()
+    await parent.close()
+    await rm(file)
   },
   async store({ epoch, code, holders }) {
     const from = performance.now()

@@ -27,6 +27,7 @@ function node(id: string, index: number): ObservedNodeResponse {
     evidenceMsAgo: 12,
     heardMsAgo: id === 'n1' ? 0 : 8 + 3 * index,
     address: `127.0.0.1:${7400 + index}`,
+    resolvedAddress: `127.0.0.1:${7400 + index}`,
     role: 'voter',
     priority: index === 0 ? 10 : 0,
     version: '0.1.0',

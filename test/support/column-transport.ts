@@ -9,11 +9,11 @@ import {
   type ColumnClientOptions,
   type Outgoing,
 } from '../../src/service/recovery/transport/client.ts'
+import type { Verdict } from '../../src/service/recovery/transport/replies.ts'
 import {
   type ColumnGate,
   ColumnServer,
   type ColumnServerOptions,
-  type Verdict,
 } from '../../src/service/recovery/transport/server.ts'
 import { keyFor } from './column-conformance.ts'
 

@@ -139,7 +139,7 @@ function describeNode(state: DemoState, { id, status }: NodeState): string {
   return [
     ...(state.view?.leader === id ? ['fault manager'] : []),
     tiles.length === 0 ? 'idle' : tiles.map(({ name }) => name).join(', '),
-    `${columns} columns`,
+    columns === 1 ? '1 column' : `${columns} columns`,
   ].join(' · ')
 }
 
@@ -163,6 +163,8 @@ function showCheckpoints(state: DemoState): void {
   const list = find('checkpoints')
   for (const [index, tile] of state.tiles.entries()) {
     const item = list.children[index] ?? addCheckpoint(list)
+    // The columns of a node that is down are on its disk, and out of reach.
+    const readable = state.nodes.filter(({ id, status }) => status !== 'down' && tile.holders.includes(id))
     const [name, epoch, columns, text] = item.children as unknown as [Element, Element, Element, Element]
     setText(name, tile.name)
     setText(epoch, tile.epoch === null ? '' : `#${tile.epoch}`)
@@ -170,12 +172,12 @@ function showCheckpoints(state: DemoState): void {
       text,
       tile.epoch === null
         ? 'no checkpoint'
-        : `columns at ${tile.holders.filter(Boolean).join(', ') || 'no node'}`,
+        : `columns at ${readable.map(({ id }) => id).join(', ') || 'no node'}`,
     )
-    for (const [place, { id, status }] of state.nodes.entries()) {
+    for (const [place, node] of state.nodes.entries()) {
       const square = columns.children[place] ?? add(columns, 'i')
-      square.className = colourClass(state, id)
-      square.classList.toggle('missing', status === 'down' || !tile.holders.includes(id))
+      square.className = colourClass(state, node.id)
+      square.classList.toggle('missing', !readable.includes(node))
     }
   }
 }

@@ -39,12 +39,12 @@ export const PAGE = `<!doctype html>
 </section>
 <section class="checkpoints" aria-labelledby="checkpoints-heading">
 <h2 id="checkpoints-heading">Checkpoints</h2>
-<p class="hint">The newest checkpoint of each tile. One square per node: full if the node has its column of the checkpoint on its disk. Any two columns may be lost.</p>
+<p class="hint">The newest checkpoint of each tile. One square per node: full if the node is up and has its column of the checkpoint on its disk. Any two columns may be lost.</p>
 <ul id="checkpoints"></ul>
 </section>
 <section class="events" aria-labelledby="events-heading">
 <h2 id="events-heading">Events</h2>
-<ol id="events" role="log" aria-live="off" aria-labelledby="events-heading" tabindex="0"></ol>
+<div class="log" role="log" aria-live="off" aria-labelledby="events-heading" tabindex="0"><ol id="events"></ol></div>
 </section>
 </main>
 <noscript><p>This page needs JavaScript.</p></noscript>

@@ -42,7 +42,7 @@ canvas { display: block; width: 100%; height: auto }
 #tiles { position: absolute; inset: 0 }
 .tile { position: absolute; border: 1px dashed #ffffff30 }
 .tile.running { border: 2px solid var(--own) }
-.tile.lost { border: 2px dashed #ff8f86 }
+.tile.lost { --own: #ff8f86; border: 2px dashed var(--own) }
 .tile.done { border-color: transparent }
 .tile span { position: absolute; inset: 0 auto auto 0; padding: 0 0.35rem; font-size: 0.75rem; line-height: 1.35; color: #10131a; background: var(--own); border-radius: 0 0 0.3rem 0 }
 .tile span:empty { display: none }
@@ -75,7 +75,7 @@ button:disabled { opacity: 0.45; cursor: not-allowed }
 .columns { display: flex; gap: 0.2rem; flex-wrap: wrap }
 .columns i { width: 0.95rem; height: 0.95rem; border-radius: 0.2rem; border: 2px solid var(--own); background: var(--own) }
 .columns i.missing { background: transparent; border-style: dotted }
-#events { max-height: 17rem; overflow-y: auto; font: 0.8rem/1.6 ui-monospace, monospace; overflow-wrap: anywhere }
+.log { max-height: 17rem; overflow-y: auto; font: 0.8rem/1.6 ui-monospace, monospace; overflow-wrap: anywhere }
 #events li { display: grid; grid-template-columns: 3.5rem minmax(0, 1fr); gap: 0.5rem }
 #events time { color: var(--quiet); text-align: right; font-variant-numeric: tabular-nums }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }

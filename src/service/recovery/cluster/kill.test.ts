@@ -48,6 +48,32 @@ it('continues a job of a killed owner from its last checkpoint, and every output
   await expectDone(nodes)
 }, 180_000)
 
+/** Holders fetch columns as large as these. */
+it('continues a job with 12 MB of state', async () => {
+  const nodes = await JobNodes.start(
+    'abc',
+    `
+follow(cluster.job('large', async (ctx) => {
+  const found = await ctx.restore()
+  if (found !== undefined) {
+    const isGood = found.picture.length === 12_000_000 && found.picture.every((byte, at) => byte === at % 251)
+    say('restored', isGood)
+    return { isGood }
+  }
+  await ctx.checkpoint({ picture: Uint8Array.from({ length: 12_000_000 }, (_, at) => at % 251) })
+  say('stored')
+  while (true) { ctx.signal.throwIfAborted(); await wait(10) }
+}))
+`,
+  )
+  const [owner] = await nodes.first('stored')
+  await nodes.kill(owner)
+  const [heir, isGood] = await nodes.first('restored')
+  expect(heir).not.toBe(owner)
+  expect(isGood).toBe('true')
+  for (const result of await nodes.all('result large')) expect(JSON.parse(result)).toEqual({ isGood: true })
+}, 180_000)
+
 it('continues a job whose owner is killed when it begins a checkpoint (step 1)', async () => {
   const nodes = await JobNodes.start('abc', COUNT)
   const [owner] = await nodes.first('committed 8')

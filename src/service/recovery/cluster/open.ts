@@ -8,7 +8,7 @@ import { showAddress } from '../../runtime/index.ts'
 import { Checkpoints } from '../checkpoints/index.ts'
 import { ReplicatedSink } from '../sink/index.ts'
 import { type ColumnStore, openDiskStore } from '../store/index.ts'
-import { ColumnClient, ColumnServer } from '../transport/index.ts'
+import { ColumnClient, ColumnOffers, ColumnServer } from '../transport/index.ts'
 import { Cluster, type ClusterEvents } from './cluster.ts'
 import { ColumnCare } from './column-care.ts'
 import { DataPort } from './data-port.ts'
@@ -81,8 +81,9 @@ class Opening {
     const { id: self, group, nodes, data } = election
     const store = await this.#openStore()
     const stored = (await store.list()).map(({ key }) => key.id)
-    const client = this.#openClient()
-    const server = await this.#listen()
+    const offers = new ColumnOffers()
+    const client = this.#openClient(offers)
+    const server = await this.#listen(offers, client)
     const token = (): number => manager.look().token ?? manager.look().fence
     const call: ClusterParts['call'] = (node, body, signal) =>
       client.call(node, { group, token: token() }, body, signal)
@@ -161,21 +162,29 @@ class Opening {
     return store
   }
 
-  #openClient(): ColumnClient {
+  #openClient(offers: ColumnOffers): ColumnClient {
     const { id: self, keys, secrecy, peers } = this.#settings.election
     const addresses = new Map(peers.map(({ id, address }) => [id as NodeId, address]))
     const addressOf = (node: NodeId) => addresses.get(node) ?? null
-    const client = new ColumnClient({ self, keys, isSecret: secrecy, addressOf })
+    const client = new ColumnClient({ self, keys, isSecret: secrecy, addressOf, offers })
     this.#opened.push(() => client.close())
     return client
   }
 
   /** At the TCP port with the number of the UDP port. */
-  async #listen(): Promise<ColumnServer> {
+  async #listen(offers: ColumnOffers, client: ColumnClient): Promise<ColumnServer> {
     const { id: self, keys, secrecy, listen } = this.#settings.election
     const onProblem = (error: unknown): void => this.#warn('transport', (error as Error).message)
     try {
-      const server = await ColumnServer.listen({ self, ...listen, keys, isSecret: secrecy, onProblem })
+      const server = await ColumnServer.listen({
+        self,
+        ...listen,
+        keys,
+        isSecret: secrecy,
+        offers,
+        fetch: client.fetchOffered.bind(client),
+        onProblem,
+      })
       this.#opened.push(() => server.close())
       return server
     } catch (error) {

@@ -100,6 +100,11 @@ export class BlockParser {
     return completed
   }
 
+  /** Whether the last block has arrived. */
+  get isComplete(): boolean {
+    return this.#part === 'end'
+  }
+
   /** Throws an InvalidBodyError if the body is not complete. */
   end(): void {
     if (this.#part !== 'end') throw new InvalidBodyError('the body ends early')

@@ -6,8 +6,14 @@ import { Agent, type ClientRequest, type IncomingMessage, request as openRequest
 import type { NodeId } from '../../../core/index.ts'
 import { ColumnMissingError, type ColumnWriter, describeColumn, type RawColumn } from '../store/index.ts'
 import { createCredentials, type RequestSecrets, type SignedParts } from './authentication.ts'
-import { BlockSealer, bodyLength, collectBlocks, cutBlocks, openBlocks } from './blocks.ts'
-import { StaleTokenError, TransferFailedError, TransferRefusedError } from './errors.ts'
+import { BlockParser, BlockSealer, bodyLength, collectBlocks, cutBlocks, openBlocks } from './blocks.ts'
+import { type Call, failure, readRefusal } from './calls.ts'
+import { TransferFailedError } from './errors.ts'
+import { fetchBlocks } from './fetch.ts'
+import type { ColumnOffers } from './offers.ts'
+import type { WriteChunks } from './receive.ts'
+import { RemoteWriter } from './remote-writer.ts'
+import { SlabPool } from './slabs.ts'
 import {
   type Detail,
   encodeDetail,
@@ -15,6 +21,7 @@ import {
   HEADERS,
   MISSING,
   messagePathOf,
+  offerPathOf,
   type Protection,
   pathOf,
   type Upload,
@@ -28,6 +35,10 @@ export type ColumnClientOptions = {
   addressOf(node: NodeId): { readonly host: string; readonly port: number } | null
   /** A call on which nothing moves for this time fails. */
   readonly idleMs?: number
+  /** Lets holders fetch columns from the server of this node, which has the same offers. */
+  readonly offers?: ColumnOffers
+  /** Smaller columns are sent at once: a connection for each would cost more than it saves. */
+  readonly minOfferBytes?: number
 }
 
 export type Outgoing = Omit<Upload, 'from'> & {
@@ -37,9 +48,11 @@ export type Outgoing = Omit<Upload, 'from'> & {
 export type Wanted = Pick<Outgoing, 'group' | 'token' | 'key'>
 
 const DEFAULT_IDLE_MS = 30_000
+const DEFAULT_MIN_OFFER_BYTES = 1024 * 1024
 /** Less than the server's, so that a connection is not used while the server closes it. */
 const KEEP_ALIVE_MS = 30_000
-const MAX_REPLY_BYTES = 65_536
+/** A node that could not be reached is not tried again for this time. */
+const UNREACHABLE_MS = 60_000
 /** For requests without a body. */
 const NO_UPLOAD: Omit<Detail, 'protection'> = {
   code: { name: 'reed-solomon', columns: 1, data: 1 },
@@ -51,14 +64,16 @@ type RequestParts = Pick<SignedParts, 'path' | 'token' | 'detail'> & {
   readonly headers?: { readonly [name: string]: string }
 }
 
-type Call = { readonly request: ClientRequest; readonly secrets: RequestSecrets; readonly peer: string }
-
 export class ColumnClient {
   readonly #options: ColumnClientOptions
   readonly #agent = new Agent({ keepAlive: true, timeout: KEEP_ALIVE_MS, noDelay: true })
   readonly #credentials
   readonly #protection: Protection
   readonly #idleMs: number
+  readonly #slabs = new SlabPool()
+  readonly #closing = new AbortController()
+  /** Until when nothing is fetched from a node. */
+  readonly #unreachable = new Map<NodeId, number>()
 
   constructor(options: ColumnClientOptions) {
     this.#options = options
@@ -69,18 +84,70 @@ export class ColumnClient {
 
   /** Asks the node to store a column. Resolves when the node is ready for its bytes. */
   async put(node: NodeId, column: Outgoing, signal?: AbortSignal): Promise<ColumnWriter> {
-    const { size, writes } = column
-    const length =
-      writes === undefined
+    const { size, writes, group, key } = column
+    const length = writes === undefined ? null : bodyLength(size, writes)
+    const { offers, minOfferBytes = DEFAULT_MIN_OFFER_BYTES } = this.#options
+    const isOffered = offers !== undefined && length !== null && size >= minOfferBytes
+    const headers = {
+      expect: '100-continue',
+      // A body that is fetched instead is empty.
+      ...(length === null || isOffered
         ? { 'transfer-encoding': 'chunked' }
-        : { 'content-length': `${bodyLength(size, writes)}` }
-    const headers = { expect: '100-continue', ...length }
+        : { 'content-length': `${length}` }),
+      ...(isOffered ? { [HEADERS.offer]: '1' } : {}),
+    }
     const parts = this.#partsOf(column, { ...column, protection: this.#protection })
     const call = this.#begin('PUT', node, { ...parts, headers }, signal)
+    const address = { holder: node, group, key }
+    const upload = new RemoteWriter(call, {
+      isSecret: this.#protection === 'secret',
+      size,
+      idleMs: this.#idleMs,
+      ...(isOffered ? { offer: (take) => offers.add(address, { size, length, take }) } : {}),
+    })
     call.request.flushHeaders()
-    const upload = new RemoteWriter(call, this.#protection === 'secret', column.size)
     await upload.waitUntilReady()
     return upload
+  }
+
+  /**
+   * Fetches a column that the node offers. Resolves to true when all of it was written, and to false if the column cannot
+   * be fetched and nothing was written. Rejects if the transfer breaks off.
+   */
+  async fetchOffered(
+    node: NodeId,
+    { group, token, key }: Wanted,
+    write: WriteChunks,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const address = this.#options.addressOf(node)
+    if (address === null || (this.#unreachable.get(node) ?? 0) > performance.now()) return false
+    const isSecret = this.#protection === 'secret'
+    const parts = {
+      path: offerPathOf(group, key),
+      token,
+      detail: encodeDetail({ ...NO_UPLOAD, protection: this.#protection }),
+    }
+    const { headers, secrets } = this.#sign('GET', node, parts)
+    const outcome = await fetchBlocks(
+      {
+        address,
+        path: parts.path,
+        headers,
+        pool: this.#slabs,
+        idleMs: this.#idleMs,
+        checkHead: (reply) => {
+          const size = reply[HEADERS.size] ?? ''
+          if (reply[HEADERS.proof] !== secrets.proveReply(200, size))
+            throw new Error('the reply does not bear the key of this group')
+        },
+        createParser: () => new BlockParser({ key: secrets.replyBody, isSecret }),
+      },
+      write,
+      AbortSignal.any([signal, this.#closing.signal]),
+    )
+    if (outcome === 'unreachable') this.#unreachable.set(node, performance.now() + UNREACHABLE_MS)
+    return outcome === 'fetched'
   }
 
   /** Asks the node for a column. Its bytes are authentic, but the column may be damaged. */
@@ -140,6 +207,7 @@ export class ColumnClient {
   /** Closes all connections; calls that are running fail. */
   close(): void {
     this.#agent.destroy()
+    this.#closing.abort(new Error('this client is closed'))
   }
 
   #partsOf({ group, token, key }: Wanted, detail: Detail): RequestParts {
@@ -156,24 +224,33 @@ export class ColumnClient {
     const peer = `node ${JSON.stringify(node)}`
     const address = this.#options.addressOf(node)
     if (address === null) throw new TransferFailedError(peer, 'its address is unknown')
-    const { self } = this.#options
-    const signed = this.#credentials.sign({ method, path, from: self, to: node, token, detail })
+    const signed = this.#sign(method, node, { path, token, detail })
     const request = openRequest({
       ...address,
       method,
       path,
       agent: this.#agent,
-      headers: {
-        authorization: signed.header,
-        [HEADERS.from]: encodeNode(self),
-        [HEADERS.token]: token,
-        [HEADERS.detail]: detail,
-        ...headers,
-      },
+      headers: { ...signed.headers, ...headers },
     })
     if (signal !== undefined) destroyOnAbort(request, signal)
     request.setTimeout(this.#idleMs, () => request.destroy(new Error(`nothing moved for ${this.#idleMs} ms`)))
     return { request, secrets: signed.secrets, peer }
+  }
+
+  #sign(
+    method: string,
+    node: NodeId,
+    { path, token, detail }: Pick<RequestParts, 'path' | 'token' | 'detail'>,
+  ): { readonly headers: { readonly [name: string]: string }; readonly secrets: RequestSecrets } {
+    const { self } = this.#options
+    const { header, secrets } = this.#credentials.sign({ method, path, from: self, to: node, token, detail })
+    const headers = {
+      authorization: header,
+      [HEADERS.from]: encodeNode(self),
+      [HEADERS.token]: `${token}`,
+      [HEADERS.detail]: detail,
+    }
+    return { headers, secrets }
   }
 }
 
@@ -191,88 +268,6 @@ function provenSize({ request, secrets, peer }: Call, { headers }: IncomingMessa
     return Number(size)
   request.destroy()
   throw new TransferFailedError(peer, 'the reply does not bear the key of this group')
-}
-
-class RemoteWriter implements ColumnWriter {
-  readonly #call: Call
-  readonly #sealer: BlockSealer
-  readonly #size: number
-  readonly #ready: Promise<void>
-  /** Resolves when the column is acknowledged. */
-  readonly #outcome: Promise<void>
-  #isAcknowledged = false
-
-  constructor(call: Call, isSecret: boolean, size: number) {
-    this.#call = call
-    this.#sealer = new BlockSealer({ key: call.secrets.requestBody, isSecret })
-    this.#size = size
-    const { request } = call
-    this.#outcome = new Promise((resolve, reject) => {
-      const handleClose = (): void => reject(failure(call, new Error('the connection was closed')))
-      request.on('response', (response: IncomingMessage) => {
-        // The request closes when its response has arrived, and perhaps before it is read.
-        request.off('close', handleClose)
-        this.#readOutcome(response).then(resolve, reject)
-      })
-      request.on('error', (error) => reject(failure(call, error)))
-      request.on('close', handleClose)
-    })
-    this.#outcome.catch(() => {})
-    this.#ready = Promise.race([
-      new Promise<void>((resolve) => {
-        request.on('continue', resolve)
-      }),
-      this.#outcome,
-    ])
-    this.#ready.catch(() => {})
-  }
-
-  waitUntilReady(): Promise<void> {
-    return this.#ready
-  }
-
-  async write(chunks: readonly Uint8Array[]): Promise<void> {
-    // oxlint-disable-next-line no-await-in-loop -- blocks go one after the other
-    for (const block of cutBlocks(chunks)) await this.#send(this.#sealer.seal(block))
-  }
-
-  async finish(): Promise<number> {
-    await this.#send(this.#sealer.end())
-    this.#call.request.end()
-    await this.#outcome
-    this.#isAcknowledged = true
-    return this.#size
-  }
-
-  async abort(): Promise<void> {
-    // After the reply, the connection belongs to the pool.
-    if (!this.#isAcknowledged) this.#call.request.destroy()
-  }
-
-  /** Resolves when the kernel has the bytes. A refusal of the node ends the call at once. */
-  async #send(chunks: readonly Uint8Array[]): Promise<void> {
-    const { request } = this.#call
-    const sent = new Promise<void>((resolve, reject) => {
-      request.cork()
-      for (const [at, chunk] of chunks.entries()) {
-        if (at < chunks.length - 1) request.write(chunk)
-        else request.write(chunk, (error) => (error ? reject(failure(this.#call, error)) : resolve()))
-      }
-      request.uncork()
-    })
-    // After a refusal the connection breaks; the refusal says why.
-    await Promise.race([sent.catch(() => this.#outcome), this.#outcome])
-  }
-
-  async #readOutcome(response: IncomingMessage): Promise<void> {
-    const refusal = await readRefusal(this.#call, response)
-    if (refusal.status !== 201) {
-      this.#call.request.destroy()
-      throw refusal.error
-    }
-    if (!refusal.isProven)
-      throw new TransferFailedError(this.#call.peer, 'the reply does not bear the key of this group')
-  }
 }
 
 /**
@@ -294,13 +289,6 @@ function destroyOnAbort(request: ClientRequest, signal: AbortSignal): void {
   request.once('close', () => signal.removeEventListener('abort', onAbort))
 }
 
-/** The abort reason of the caller, or the failure with the name of the node. */
-function failure({ peer }: Call, error: unknown): Error {
-  if (error instanceof Error && error.name === 'AbortError')
-    return (error.cause as Error | undefined) ?? error
-  return error instanceof TransferFailedError ? error : new TransferFailedError(peer, error)
-}
-
 async function* nameFailures(
   blocks: AsyncIterable<readonly Uint8Array[]>,
   call: Call,
@@ -310,50 +298,5 @@ async function* nameFailures(
   } catch (error) {
     call.request.destroy()
     throw failure(call, error)
-  }
-}
-
-type Refused = {
-  readonly status: number
-  readonly reason: string
-  readonly isProven: boolean
-  readonly error: Error
-}
-
-/** Reads a short reply. */
-async function readRefusal(call: Call, response: IncomingMessage): Promise<Refused> {
-  const { secrets, peer } = call
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > MAX_REPLY_BYTES) throw new Error(`the reply has more than ${MAX_REPLY_BYTES} bytes`)
-      chunks.push(chunk)
-    }
-  } catch (error) {
-    call.request.destroy()
-    throw failure(call, error)
-  }
-  const status = response.statusCode ?? 0
-  const text = Buffer.concat(chunks).toString()
-  const isProven = response.headers[HEADERS.proof] === secrets.proveReply(status, text)
-  const { message, reason } = parseRefusal(text)
-  const error =
-    status === 409 && isProven
-      ? new StaleTokenError(peer, status, message)
-      : new TransferRefusedError(peer, status, message)
-  return { status, reason, isProven, error }
-}
-
-function parseRefusal(text: string): { readonly message: string; readonly reason: string } {
-  try {
-    const { error, reason } = JSON.parse(text) as { readonly error?: unknown; readonly reason?: unknown }
-    return {
-      message: typeof error === 'string' ? error : text,
-      reason: typeof reason === 'string' ? reason : '',
-    }
-  } catch {
-    return { message: text.slice(0, 200), reason: '' }
   }
 }

@@ -19,7 +19,7 @@ import { until } from '../../../../test/support/wait.ts'
 import { type ColumnStore, ColumnStoreFullError } from '../store/index.ts'
 import { BlockParser } from './blocks.ts'
 import { receiveBlocks } from './receive.ts'
-import type { Verdict } from './server.ts'
+import type { Verdict } from './replies.ts'
 
 describe('the transport under failures', () => {
   it('reports a full disk of the other node', async () => {

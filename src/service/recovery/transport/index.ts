@@ -1,4 +1,6 @@
 export { ColumnClient } from './client.ts'
 export * from './errors.ts'
-export { type ColumnGate, ColumnServer, type Verdict } from './server.ts'
+export { ColumnOffers } from './offers.ts'
+export type { Verdict } from './replies.ts'
+export { type ColumnGate, ColumnServer } from './server.ts'
 export type { Transfer, Upload } from './wire.ts'

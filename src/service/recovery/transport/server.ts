@@ -10,12 +10,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { NodeId } from '../../../core/index.ts'
 import { rejectOnAbort } from '../../registers/connection.ts'
-import { ColumnMissingError, type ColumnStore, ColumnStoreFullError } from '../store/index.ts'
+import { ColumnMissingError, type ColumnStore } from '../store/index.ts'
 import { type Credentials, createCredentials, type RequestSecrets } from './authentication.ts'
 import { BlockParser, BlockSealer, collectBlocks, cutBlocks, openBlocks, totalLength } from './blocks.ts'
-import { InvalidBodyError } from './errors.ts'
+import type { ColumnClient } from './client.ts'
 import { Limiter, type TransferLoad } from './limiter.ts'
-import { receiveBlocks } from './receive.ts'
+import type { ColumnOffers } from './offers.ts'
+import { receiveBlocks, type WriteChunks } from './receive.ts'
+import { assertAllowed, Refusal, reply, statusOf, type Verdict, writeAll } from './replies.ts'
 import {
   HEADERS,
   MAX_MESSAGE_BYTES,
@@ -28,8 +30,6 @@ import {
   type Transfer,
   type Upload,
 } from './wire.ts'
-
-export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 /** The protocol decides. A refusal is answered with 409. */
 export type ColumnGate = {
@@ -59,6 +59,10 @@ export type ColumnServerOptions = {
   readonly maxWaiting?: number
   /** A connection on which nothing moves for this time is closed. */
   readonly idleMs?: number
+  /** Columns that this node is sending. Their holders may fetch them here. */
+  readonly offers?: ColumnOffers
+  /** Fetches columns that other nodes offer. Without it, their bytes are asked for. */
+  readonly fetch?: ColumnClient['fetchOffered']
   /** Called with failures of this node, such as a disk that cannot be read. */
   readonly onProblem?: (error: unknown) => void
 }
@@ -72,15 +76,7 @@ const DEFAULTS = {
 const KEEP_ALIVE_MS = 60_000
 const MAX_HEADER_BYTES = 8192
 
-/** Ends a request with a status. */
-class Refusal extends Error {
-  readonly status: number
-
-  constructor(status: number, message: string) {
-    super(message)
-    this.status = status
-  }
-}
+type Optional = 'onProblem' | 'offers' | 'fetch'
 
 type Signed = {
   readonly from: NodeId
@@ -93,7 +89,7 @@ type Authentic = {
   readonly transfer: Transfer
   readonly detail: string
   readonly secrets: RequestSecrets
-  readonly isUpload: boolean
+  readonly kind: 'download' | 'upload' | 'offer'
 }
 
 type Admitted = {
@@ -110,7 +106,7 @@ type Message = {
 }
 
 export class ColumnServer {
-  readonly #options: Required<Omit<ColumnServerOptions, 'onProblem'>>
+  readonly #options: Required<Omit<ColumnServerOptions, Optional>> & Pick<ColumnServerOptions, Optional>
   readonly #onProblem: (error: unknown) => void
   readonly #server: Server
   readonly #groups = new Map<string, ServedGroup>()
@@ -186,6 +182,10 @@ export class ColumnServer {
       }
       const authentic = this.#authenticate(request)
       ;({ secrets } = authentic)
+      if (authentic.kind === 'offer') {
+        await this.#sendOffered(authentic, response)
+        return
+      }
       const admitted = this.#admit(authentic)
       const release = await this.#limiter.acquire(gone.signal)
       if (release === null)
@@ -226,8 +226,11 @@ export class ColumnServer {
     if (method !== 'PUT' && method !== 'GET') throw new Refusal(405, `the method ${method} is not allowed`)
     const parsed = parsePath(url)
     if (parsed === null) throw new Refusal(400, 'the path does not name a column')
+    const { group, key, isOffer } = parsed
+    if (isOffer && method !== 'GET') throw new Refusal(405, `the method ${method} is not allowed`)
     const { from, token, detail, secrets } = this.#verify(request)
-    return { transfer: { ...parsed, from, token }, detail, secrets, isUpload: method === 'PUT' }
+    const kind = method === 'PUT' ? 'upload' : isOffer ? 'offer' : 'download'
+    return { transfer: { group, key, from, token }, detail, secrets, kind }
   }
 
   #assertProtection(protection: string): void {
@@ -239,7 +242,7 @@ export class ColumnServer {
   }
 
   /** Checks what the request asks for. */
-  #admit({ transfer, detail, secrets, isUpload }: Authentic): Admitted {
+  #admit({ transfer, detail, secrets, kind }: Authentic): Admitted {
     const group = this.#groups.get(transfer.group)
     if (group === undefined) throw new Refusal(404, `this node does not serve the group "${transfer.group}"`)
     const announced = parseDetail(detail)
@@ -249,7 +252,7 @@ export class ColumnServer {
     const { maxColumnBytes } = this.#options
     if (upload.size > maxColumnBytes)
       throw new Refusal(413, `the column has ${upload.size} bytes; at most ${maxColumnBytes} are allowed`)
-    return { transfer, group, secrets, upload: isUpload ? { ...transfer, ...upload } : null }
+    return { transfer, group, secrets, upload: kind === 'upload' ? { ...transfer, ...upload } : null }
   }
 
   #admitMessage(request: IncomingMessage, name: string): Message {
@@ -293,15 +296,18 @@ export class ColumnServer {
     assertAllowed(await rejectOnAbort(gate.mayStore(upload), signal))
     const writer = await store.create(upload.key)
     try {
-      if (request.headers.expect !== undefined) response.writeContinue()
       let received = 0
-      const body = { key: secrets.requestBody, isSecret: this.#options.isSecret }
-      await receiveBlocks(request, new BlockParser(body), async (chunks) => {
+      const write = async (chunks: readonly Uint8Array[]): Promise<void> => {
         received += totalLength(chunks)
         if (received > upload.size)
           throw new Refusal(413, `the body has more than the ${upload.size} bytes announced`)
         await writer.write(chunks)
-      })
+      }
+      if (!(await this.#fetch(upload, request, write, signal))) {
+        if (request.headers.expect !== undefined) response.writeContinue()
+        const body = { key: secrets.requestBody, isSecret: this.#options.isSecret }
+        await receiveBlocks(request, new BlockParser(body), write)
+      }
       if (received !== upload.size)
         throw new Refusal(400, `the body has ${received} bytes; ${upload.size} were announced`)
       await writer.finish()
@@ -314,6 +320,45 @@ export class ColumnServer {
     })
     assertAllowed(await rejectOnAbort(recorded, signal))
     reply(response, 201, { stored: upload.size }, secrets)
+  }
+
+  /** False if the column is not offered, or cannot be fetched. */
+  async #fetch(
+    upload: Upload,
+    request: IncomingMessage,
+    write: WriteChunks,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { fetch, idleMs } = this.#options
+    if (fetch === undefined || request.headers[HEADERS.offer] === undefined) return false
+    // Nothing moves on this connection meanwhile: the other one has its own time limit.
+    request.socket.setTimeout(0)
+    try {
+      return await fetch(upload.from, upload, write, signal)
+    } finally {
+      request.socket.setTimeout(idleMs)
+    }
+  }
+
+  async #sendOffered({ transfer, detail, secrets }: Authentic, response: ServerResponse): Promise<void> {
+    const { from: holder, group, key } = transfer
+    const { isSecret, offers } = this.#options
+    this.#assertProtection(parseDetail(detail)?.protection ?? 'malformed')
+    const offer = offers?.take({ holder, group, key }) ?? null
+    if (offer === null) throw new Refusal(404, 'this node does not offer the column')
+    const size = `${offer.size}`
+    const closed = once(response, 'close')
+    response.writeHead(200, {
+      'content-type': 'application/octet-stream',
+      'content-length': offer.length,
+      connection: 'close',
+      [HEADERS.size]: size,
+      [HEADERS.proof]: secrets.proveReply(200, size),
+    })
+    // From here on the holder does not ask for the body of its request.
+    response.flushHeaders()
+    offer.take({ stream: response, sealer: new BlockSealer({ key: secrets.replyBody, isSecret }) })
+    await closed
   }
 
   async #send(
@@ -358,46 +403,4 @@ export class ColumnServer {
     // The sender reads the reply, and ends the connection. What it has sent until then is thrown away.
     request.resume()
   }
-}
-
-function assertAllowed(verdict: Verdict): void {
-  if (!verdict.ok) throw new Refusal(409, verdict.reason)
-}
-
-function statusOf(error: unknown): { readonly status: number; readonly message: string } {
-  const message = error instanceof Error ? error.message : String(error)
-  if (error instanceof Refusal) return { status: error.status, message }
-  if (error instanceof ColumnMissingError) return { status: 404, message }
-  if (error instanceof InvalidBodyError) return { status: 400, message }
-  if (error instanceof ColumnStoreFullError) return { status: 507, message }
-  return { status: 500, message }
-}
-
-function reply(
-  response: ServerResponse,
-  status: number,
-  body: { readonly [name: string]: unknown },
-  secrets: RequestSecrets | null,
-): void {
-  const text = JSON.stringify(body)
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    ...(status === 503 ? { 'retry-after': '1' } : {}),
-    ...(secrets === null ? {} : { [HEADERS.proof]: secrets.proveReply(status, text) }),
-  })
-  response.end(text)
-}
-
-/** Resolves when the chunks may be reused. */
-async function writeAll(
-  response: ServerResponse,
-  chunks: readonly Uint8Array[],
-  signal: AbortSignal,
-): Promise<void> {
-  signal.throwIfAborted()
-  response.cork()
-  let isReady = true
-  for (const chunk of chunks) isReady = response.write(chunk)
-  response.uncork()
-  if (!isReady) await once(response, 'drain', { signal })
 }

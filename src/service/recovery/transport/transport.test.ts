@@ -19,7 +19,7 @@ import {
 } from '../../../../test/support/column-transport.ts'
 import { pending, until } from '../../../../test/support/wait.ts'
 import { findColumnProblem, openColumnReader } from '../store/index.ts'
-import type { Verdict } from './server.ts'
+import type { Verdict } from './replies.ts'
 
 describe('the transport of columns', () => {
   it.each([false, true])('stores and fetches a column (secret: %s)', async (isSecret) => {

@@ -25,6 +25,8 @@ export const HEADERS = {
   from: 'conclave-from',
   token: 'conclave-token',
   detail: 'conclave-detail',
+  /** The holder may fetch the column instead of asking for the body. */
+  offer: 'conclave-offer',
   /** In replies. */
   size: 'conclave-size',
   proof: 'conclave-proof',
@@ -54,18 +56,25 @@ export function parseMessagePath(path: string): string | null {
 /** How bodies are protected; both nodes must have the same setting. */
 export type Protection = 'authentic' | 'secret'
 
-const PATH_FORM = /^\/recovery\/1\/(?<group>[^/]+)\/columns\/(?<name>[^/]+)$/
+const PATH_FORM = /^\/recovery\/1\/(?<group>[^/]+)\/(?<kind>columns|offers)\/(?<name>[^/]+)$/
 
 export function pathOf(group: string, key: ColumnKey): string {
   return `/recovery/1/${encodeURIComponent(group)}/columns/${columnName(key)}`
 }
 
-export function parsePath(path: string): { readonly group: string; readonly key: ColumnKey } | null {
-  const { group, name } = PATH_FORM.exec(path)?.groups ?? {}
+/** A column that a node is sending, for its holder. */
+export function offerPathOf(group: string, key: ColumnKey): string {
+  return `/recovery/1/${encodeURIComponent(group)}/offers/${columnName(key)}`
+}
+
+type ColumnPath = { readonly group: string; readonly key: ColumnKey; readonly isOffer: boolean }
+
+export function parsePath(path: string): ColumnPath | null {
+  const { group, kind, name } = PATH_FORM.exec(path)?.groups ?? {}
   if (group === undefined || name === undefined) return null
   const key = parseColumnName(name)
   try {
-    return key === null ? null : { group: decodeURIComponent(group), key }
+    return key === null ? null : { group: decodeURIComponent(group), key, isOffer: kind === 'offers' }
   } catch {
     return null
   }
