@@ -3,8 +3,9 @@
  * broken.
  */
 import { describe, expect, it } from 'vitest'
-import type { Definition } from '../src/core/index.ts'
+import { type Definition, present } from '../src/core/index.ts'
 import { bullyDefinition } from '../src/protocols/bully/index.ts'
+import { localLeaderDefinition } from '../src/protocols/local-leader/index.ts'
 import {
   type Budget,
   parseScenario,
@@ -15,8 +16,9 @@ import {
   shrink,
   violates,
 } from '../src/workbench/sim/index.ts'
-import type { Spec } from '../src/workbench/specs/index.ts'
+import { type Spec, specNamed } from '../src/workbench/specs/index.ts'
 import { clockReader } from './canaries/clock-reader.ts'
+import { losingHandOvers } from './canaries/hand-over.ts'
 import { lease, type Terms } from './canaries/lease.ts'
 import { onceOnly, tickets } from './canaries/tickets.ts'
 import { waiters } from './canaries/waiters.ts'
@@ -179,6 +181,34 @@ describe('a lease from a majority of locks', () => {
       [],
     )
     expect(report.progress).toMatchObject({ verdict: 'not checked', why: expect.stringContaining('ticks') })
+  })
+})
+
+describe('a hand-over that does not reach the chosen node', () => {
+  const file = {
+    protocol: 'local-leader',
+    nodes: ids(5),
+    options: { mode: 'majority', sticky: true },
+    network: { delayMs: 2 },
+    events: [{ atMs: 2000, command: { node: 1, do: 'stepDown', to: 4 } }],
+    untilMs: 3000,
+  }
+  const spec = present(specNamed('chosen-successor'), 'chosen-successor')
+  const verdict = (definition: Definition) =>
+    runScenario(definition, parseScenario(file, only(definition)), { specs: [spec] }).specs[0]
+
+  it.each([
+    ['unnamed', '2 leads after 1 handed over to 4'],
+    ['unreleased', '4 does not lead'],
+  ] as const)('is caught by the simulator: %s', (how, why) => {
+    expect(verdict(losingHandOvers(how))).toMatchObject({
+      verdict: 'violated',
+      why: expect.stringContaining(why),
+    })
+  })
+
+  it('does not happen in local-leader', () => {
+    expect(verdict(localLeaderDefinition)).toMatchObject({ verdict: 'held', judged: 1 })
   })
 })
 

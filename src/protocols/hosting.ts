@@ -183,6 +183,8 @@ export type PeerHosting = Common & {
   group(identity: Identity, options: PlainObject): Group
   /** `state` is the state of the group's protocol. */
   insight(identity: Identity, options: PlainObject, state: Plain, now: Micros): Insight
+  /** `leadUntil` of `insight` alone: cheap enough for every step. Absent: it changes rarely. */
+  readonly leadUntil?: (state: Plain, now: Micros) => Micros | null
   /** The present length of leases, and why; null where the timing is fixed. Absent: it always is. */
   readonly leaseInsight?: (identity: Identity, options: PlainObject, state: Plain) => LeaseInsight | null
   /** The shortest lease that hosts can keep whose timers fire this late. Null where the timing is fixed. */

@@ -46,7 +46,8 @@ export type Evidence = {
 export type Insight = {
   /**
    * When the current term ends, on this node's own clock; null if no leader is known. The leader knows the exact time.
-   * Followers count from when they received it, which is up to Δ too long. Under omega, which has no leases: until when
+   * Followers count from when they received it, which is up to Δ too long; where leases tune themselves, they
+   * count on the success of the last renewal. Under omega, which has no leases: until when
    * this node counts itself in the quorum without another message.
    */
   readonly leadUntil: Micros | null

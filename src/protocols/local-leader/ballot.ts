@@ -3,7 +3,7 @@ import { assertNoDecrease, equalPlain, type Micros, NOTHING, type NodeId, persis
 import type { Context, LocalLeaderEffect } from './context.ts'
 import type { LevelBounds } from './levels.ts'
 import { type Election, type Epoch, isLater } from './messages.ts'
-import { brokenLockBound, longestAfter } from './pace.ts'
+import { brokenLockBound, longestAfter, relaxedAfter } from './pace.ts'
 import { isSuperseded } from './raise.ts'
 import type { Reachability } from './reachability.ts'
 import { RULES } from './rules.ts'
@@ -15,6 +15,7 @@ export type Ballots = ReturnType<typeof createBallots>
 export function createBallots(context: Context, { isBestCandidate, isUnheardBy }: Reachability) {
   const { self, isMajority, placeOf, stableOf, lockOf, settings } = context
   const { canRevokePromise, lockEnd, longestLockToStore } = settings.rules
+  const relaxed = relaxedAfter(self)
 
   /** The bounds of this node, if the lock of a request is outside them; null otherwise. */
   function refusedBounds({ pace }: LocalLeaderState, election: Election): LevelBounds | null {
@@ -105,9 +106,13 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
     const certificate = from === self ? state.vote.certificate : null
     const next = withGrant(withVote(state, { lock, promised, revocable, config, certificate }), granted, now)
-    // A shorter longest lock is stored with the next write that is needed anyway.
+    // A longer lock must be stored first. A shorter one is stored so that a restart does not take long; a leader, whose
+    // renewal would wait for the disk, stores it with the next write that is needed anyway.
     const isNews =
-      promised !== state.vote.promised || config !== state.vote.config || next.longestLock > state.longestLock
+      promised !== state.vote.promised ||
+      config !== state.vote.config ||
+      next.longestLock > state.longestLock ||
+      (next.longestLock < state.longestLock && from !== self)
     return { state: next, stored: isNews ? [persist(stableOf(next))] : NOTHING }
   }
 
@@ -115,7 +120,7 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
   function withGrant(state: LocalLeaderState, lock: Micros, now: Micros): LocalLeaderState {
     const { pace } = state
     if (pace === null) return state
-    const { longestLock, largeAt } = longestAfter(state.longestLock, pace, lock, now)
+    const { longestLock, largeAt } = longestAfter(state.longestLock, pace, lock, relaxed, now)
     if (longestLock === state.longestLock && largeAt === pace.largeAt) return state
     return changed(state, {
       longestLock: longestLockToStore(state.longestLock, longestLock),

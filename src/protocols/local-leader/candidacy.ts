@@ -65,8 +65,15 @@ export function createCandidacy(
     recordsFailures,
   } = context
   const { beaconOf, broadcast, sendReleases, sendNotice } = beacons
-  const { betterUntil, hasSuccessor, couldWin, isWithoutMajority, isSupportedByAll, patienceIn } =
-    reachability
+  const {
+    betterUntil,
+    hasSuccessor,
+    couldWin,
+    isWithoutMajority,
+    isSupportedByAll,
+    patienceIn,
+    forgetExpiredPeers,
+  } = reachability
   const { mostRequests, tree, yieldWhenTold } = settings
   const { isBoundByLease, isLeaseOver, attemptedAt, canSucceed, lockOfLease } = settings.rules
 
@@ -149,7 +156,9 @@ export function createCandidacy(
   function startCandidacy(before: LocalLeaderState, now: Micros, isChosen = false): LocalLeaderStep {
     if (mostRequests !== null && before.requests >= mostRequests) return unchanged(before)
     const renew = isLeading(before, now)
-    const state = pacing.beforeRequest(before, renew, now)
+    // At a higher level, nodes that are gone at this one would count as reachable again.
+    const known = renew || !pacing.isMeasuring ? before : forgetExpiredPeers(before, now)
+    const state = pacing.beforeRequest(known, renew, now)
     const { term } = state
     const timing = timingIn(state)
     if (!renew && !couldWin(state, now)) {

@@ -292,3 +292,20 @@ export function paperKappaOf({ expires, lateness, electionPeriod, rho, fast }: T
 export function leadsWithinOf(timing: Timing): Micros {
   return kappaOf(timing) + Math.ceil((2 * timing.expires + timing.candidacy) * (1 + timing.rho))
 }
+
+/** The longest time that a candidate needs to win, once no lock and no rival is left. */
+export function roundOf({ mode, isTree, delay, collection, lateness, rho }: Timing): Micros {
+  // A majority is enough as soon as it has answered. In local mode, and on a tree, the candidate waits for the whole
+  // collection time.
+  const isEarly = mode === 'majority' && !isTree
+  return isEarly ? 2 * delay : Math.ceil(collection / (1 - rho)) + lateness
+}
+
+/**
+ * How long after a hand-over the successor leads at the latest. The Release reaches it within δ, and its request is answered
+ * within 2δ. The request carries a certificate of the Release for voters that have not received it. No earlier message can
+ * change their votes.
+ */
+export function handsOverWithinOf(timing: Timing): Micros {
+  return timing.delay + roundOf(timing)
+}

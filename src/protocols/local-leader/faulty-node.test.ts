@@ -210,8 +210,9 @@ describe('a number of requests that is too large', () => {
   const fast = { fast: true, bound: 10, overtaken: false }
   const asks = (voter: Bench, body: PlainObject, overtaken = false): boolean => {
     voter.input({ type: 'message', from: 2, body, receipt: { ...fast, overtaken } })
+    // A released voter may also ask for votes itself.
     return voter.effects.some(
-      (effect) => effect.type === 'send' && (effect.body as unknown as Reply).votes[0]?.support === true,
+      (effect) => effect.type === 'send' && (effect.body as Partial<Reply>).votes?.[0]?.support === true,
     )
   }
 
@@ -235,7 +236,7 @@ describe('a number of requests that is too large', () => {
 
   it('still identifies a released request that arrives late', () => {
     const voter = new Bench(3)
-    asks(voter, release(request(5), true))
+    asks(voter, release(request(5), false))
     expect(asks(voter, election(request(5), 7), true)).toBe(false)
     expect(asks(voter, election(request(6), 7), true)).toBe(true)
   })

@@ -6,7 +6,7 @@
  * Durations are in true time: a duration of x on a clock may take x/(1 − ρ).
  */
 import { type Micros, msOf, type NodeId } from '../../core/index.ts'
-import { ampleFast, kappaOf, type Timing, timingOf } from './constants.ts'
+import { ampleFast, handsOverWithinOf, kappaOf, roundOf, type Timing, timingOf } from './constants.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { timingForLock } from './scaled-timing.ts'
 
@@ -106,14 +106,6 @@ function inTrueTime(shown: Micros, { rho }: Timing): Micros {
   return Math.ceil(shown / (1 - rho))
 }
 
-/** The longest time that a candidate needs to win, once no lock and no rival is left. */
-function round(timing: Timing): Micros {
-  // A majority is enough as soon as it has answered. In local mode, and on a tree, the candidate waits for the whole
-  // collection time.
-  const isEarly = timing.mode === 'majority' && !timing.isTree
-  return isEarly ? 2 * timing.delay : inTrueTime(timing.collection, timing) + timing.lateness
-}
-
 /** The longest time from a failed request to the next one. */
 function retry(timing: Timing): Micros {
   const { mode, fast, lateness, collection, electionPeriod } = timing
@@ -142,20 +134,16 @@ function afterCrash(group: Group): Pick<Guarantees, 'detection' | 'failOver'> {
     detection: { typical: silence, worst: detected },
     failOver: {
       typical: silence + usualRound(group, voters - 2),
-      worst: Math.max(detected, gone + retry(timing)) + round(timing),
+      worst: Math.max(detected, gone + retry(timing)) + roundOf(timing),
     },
   }
 }
 
-/**
- * The Release reaches the successor within δ, and its request is answered within 2δ. The request carries a certificate
- * of the Release for voters that have not received it. No earlier message can change their votes.
- */
 function handOver(group: Group): Expected {
   const { timing, voters, usual } = group
   return {
     typical: mean(usual) + usualRound(group, voters - 1),
-    worst: timing.delay + round(timing),
+    worst: handsOverWithinOf(timing),
   }
 }
 
@@ -164,7 +152,7 @@ function handOver(group: Group): Expected {
  * Then its next try succeeds.
  */
 function followerLoss(timing: Timing): Micros {
-  return timing.delay + inTrueTime(timing.expires, timing) + retry(timing) + round(timing)
+  return timing.delay + inTrueTime(timing.expires, timing) + retry(timing) + roundOf(timing)
 }
 
 function mean({ least, most }: Delays): Micros {

@@ -1,10 +1,11 @@
 /** Handing over to a chosen node. `run` checks all promises: at most one leader, and tokens that grow. */
 import { describe, expect, it } from 'vitest'
 import { histories, LOCAL, leadersIn, MAJORITY, run } from '../../../test/support/local-leader.ts'
-import { exploring, ids } from '../../../test/support/run.ts'
+import { exploring, ids, simulate } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
 import { type Definition, FAULT_KINDS, type NodeId, type PlainObject, present } from '../../core/index.ts'
-import { type Report, runSeed, scenarioDrawer } from '../../workbench/sim/index.ts'
+import { type Report, runScenario, runSeed, scenarioDrawer } from '../../workbench/sim/index.ts'
+import { specNamed } from '../../workbench/specs/index.ts'
 import { catalogue } from '../index.ts'
 
 const STICKY = { ...MAJORITY, sticky: true }
@@ -113,6 +114,20 @@ it('every promise is kept in a campaign with faults in which leaders hand over t
   expect(handOvers).toBeGreaterThan(0)
 })
 
+it('the chosen node leads next in a campaign with faults, whenever the group was calm', () => {
+  const spec = present(specNamed('chosen-successor'), 'chosen-successor')
+  const commands = [1, 2, 3].map((to) => ({ do: 'stepDown', to }))
+  const choosing: Definition = { ...plain, swarm: { ...plain.swarm, commands } }
+  const draw = scenarioDrawer(choosing, { nodes: [3, 5], options: { mode: 'majority' }, faults: FAULT_KINDS })
+  let judged = 0
+  for (let seed = 1; seed <= sized(60, 2000); seed++) {
+    const [verdict] = runScenario(choosing, draw(seed), { specs: [spec] }).specs
+    expect([seed, verdict]).not.toMatchObject([seed, { verdict: 'violated' }])
+    judged += verdict?.verdict === 'held' ? verdict.judged : 0
+  }
+  expect(judged).toBeGreaterThan(0)
+})
+
 describe('in all interleavings of an exhaustive search', () => {
   let handOvers = 0
   /** A leader may hand over to any other candidate at any moment. */
@@ -145,5 +160,32 @@ describe('in all interleavings of an exhaustive search', () => {
     expect(report.counterexample).toBeNull()
     expect(report.specs.map(({ verdict }) => verdict)).toEqual(['held', 'held', 'held'])
     expect(handOvers).toBeGreaterThan(0)
+  })
+})
+
+describe('step-downs of all nodes, one soon after the other', () => {
+  it.each(['fixed', 'adaptive'])('hand over at once each time, with %s timing', (timing) => {
+    const options = timing === 'fixed' ? {} : { timing, leaseMinMs: 2000, leaseMaxMs: 4000 }
+    const led: number[] = []
+    const steps = [1, 2, 3, 1, 2]
+    simulate(
+      {
+        protocol: 'local-leader',
+        nodes: [1, 2, 3],
+        network: { delayMs: [0.1, 0.5] },
+        options: { sticky: true, ...options },
+        events: steps.map((node, index) => ({
+          atMs: 12_000 + 300 * index,
+          command: { node, do: 'stepDown' },
+        })),
+        untilMs: 14_000,
+      },
+      {
+        observe(seen) {
+          if (seen.type === 'output' && seen.event.type === 'elected') led.push(seen.at / 1000)
+        },
+      },
+    )
+    expect(led.slice(1).map((atMs) => Math.round((atMs - 12_000) / 300))).toEqual([0, 1, 2, 3, 4])
   })
 })

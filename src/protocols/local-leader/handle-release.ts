@@ -48,7 +48,9 @@ export function createReleaseHandling(
       return mayLead && heir.candidacy === null
         ? { state: heir, effects: [setTimer(TIMER.alive, now + roundTrip + 2 * lateness)] }
         : unchanged(heir)
-    const isNext = mayLead && (to === self || betterUntil(heir, now, () => true) === null)
+    // Where each node has stepped down lately, all rank low, and the node that steps down now may rank first.
+    const yielding = heir.known.peers[placeOf(from)] ?? null
+    const isNext = mayLead && (to === self || betterUntil(heir, now, (peer) => peer !== yielding) === null)
     // A request from before the hand-over is lost, because voters refused it: the next one carries the certificate.
     const isLost = heir.candidacy === null || !heir.candidacy.succeeds
     return isNext && isLost ? startCandidacy(heir, now, to === self) : unchanged(heir)

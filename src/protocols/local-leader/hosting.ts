@@ -13,7 +13,7 @@ import { localLeaderAssumptions } from './assumptions.ts'
 import { timingOf } from './constants.ts'
 import { lowestLevel } from './evidence.ts'
 import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
-import { insightOf } from './insight.ts'
+import { insightOf, leadUntilOf } from './insight.ts'
 import { leaseInsightOf } from './lease-insight.ts'
 import { constantsIn, defaultTiming, leaseBoundsOf } from './lease-options.ts'
 import { lockAt } from './levels.ts'
@@ -135,6 +135,7 @@ export const localLeaderHosting: PeerHosting = {
   group: (identity, options) => localLeaderGroup(identity, own(options)),
   insight: ({ nodes }, options, state, now) =>
     insightOf(state, nodes, timingInState(own(options), nodes.length, state), now),
+  leadUntil: leadUntilOf,
   leaseInsight: ({ nodes }, options, state) => leaseInsightOf(own(options), nodes, state),
   leaseForLateness(options, nodes, lateness) {
     const adaptive = adaptiveTimingOf(own(options), votersIn(own(options), nodes).length)

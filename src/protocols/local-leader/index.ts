@@ -11,7 +11,7 @@ import {
 } from '../../core/index.ts'
 import { carriedMessages, FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
 import { hostShowing } from '../host.ts'
-import { leadsWithinOf, reachableWithinOf } from './constants.ts'
+import { handsOverWithinOf, leadsWithinOf, reachableWithinOf } from './constants.ts'
 import { rulesWith } from './defects.ts'
 import { agreed, createLocalLeader, timingFor, timingInState } from './group.ts'
 import { reachableIn } from './insight.ts'
@@ -36,14 +36,18 @@ function commands(nodes: readonly NodeId[]) {
 const kappaFor = (chosen: LocalLeaderOptions, nodes: number): number =>
   rulesWith(chosen.misreading).kappa(timingFor(chosen, nodes))
 
-/** The longest time without a leader, the time until a leader stays, and how long a node stays back after it stepped down. */
+/**
+ * The longest time without a leader, the time until a leader stays, how long a node stays back after it stepped down, and
+ * how soon a chosen successor leads.
+ */
 function progressOf(chosen: LocalLeaderOptions, nodes: number): Constants {
   if (chosen.mode !== 'majority' || chosen.rule !== 'quorum') return {}
   const timing = timingFor(chosen, nodes)
   const leadsWithin = leadsWithinOf(timing)
   const retirement = Math.ceil(timing.retirement * (1 + 2 * timing.rho))
   // Leaders that rotate do not stay.
-  const shared = { leadsWithin, retirement, supportsWithin: leadsWithin + microsOf(chosen.holdDownMs) }
+  const supportsWithin = leadsWithin + microsOf(chosen.holdDownMs)
+  const shared = { leadsWithin, retirement, supportsWithin, handsOverWithin: handsOverWithinOf(timing) }
   if (chosen.termMs !== null) return shared
   return { ...shared, keepsAfter: 2 * leadsWithin + microsOf(chosen.holdDownMs) }
 }

@@ -14,10 +14,9 @@ type Expiry = Pick<Timing, 'expires'>
 export function insightOf(state: Plain, nodes: readonly NodeId[], { expires }: Expiry, now: Micros): Insight {
   const { term, known, vote, silentUntil, wanted } = ownState(state)
   const sets = [...(term?.config.sets ?? []), ...vote.config.sets, wanted ?? []]
-  const until = term !== null && now < term.until ? term.until : (known.following?.until ?? null)
   const evidence = evidenceIn(known.peers, nodes, expires, now)
   return {
-    leadUntil: until !== null && now < until ? until : null,
+    leadUntil: leadUntilOf(state, now),
     voters: (term?.config ?? vote.config).sets,
     named: sortIds(new Set(sets.flat())),
     heard: evidence.map(({ id }) => id),
@@ -25,6 +24,13 @@ export function insightOf(state: Plain, nodes: readonly NodeId[], { expires }: E
     silentUntil: silentUntil !== null && now < silentUntil ? silentUntil : null,
     membership: null,
   }
+}
+
+/** When the current term ends, as far as this node knows; null if no leader is known. */
+export function leadUntilOf(state: Plain, now: Micros): Micros | null {
+  const { term, known } = ownState(state)
+  const until = term !== null && now < term.until ? term.until : (known.following?.until ?? null)
+  return until !== null && now < until ? until : null
 }
 
 /** The peers that a node in this state reports as reachable. */

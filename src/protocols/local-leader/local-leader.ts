@@ -90,7 +90,7 @@ export function localLeader(
 
   function handleHeartbeatTimer(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const awake = state.silentUntil !== null && now >= state.silentUntil ? endSilence(state) : state
-    const next = forgetExpiredPeers(raiseToHear(awake, now), now)
+    const next = raiseToHear(forgetExpiredPeers(awake, now), now)
     const first = awake === state ? NOTHING : [setTimer(TIMER.alive, listenUntil(next, now))]
     if (!usesHeartbeats && next.silentUntil === null) return { state: next, effects: first }
     const sent = sendHeartbeat(next, now)

@@ -10,18 +10,21 @@ import {
   levelOf,
   lossOf,
   NO_LOSSES,
+  NO_PEAK,
   NO_SAMPLES,
   peakOf,
   rotated,
+  rotatedPeak,
   UNKNOWN,
+  withPeak,
   withRequest,
   withSample,
 } from './samples.ts'
 import { changed, type LocalLeaderState } from './state.ts'
 
 /** The shortest window; a longer lease has fewer rounds, and needs a longer one. */
-const LEAST_WINDOW: Micros = 5_000_000
-const LOCKS_PER_WINDOW = 10
+const LEAST_WINDOW: Micros = 4_000_000
+const LOCKS_PER_WINDOW = 4
 /** A leader that made more requests in between has paused, or this node was away. */
 const MOST_MISSING = 8
 
@@ -51,9 +54,7 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
     const window = Math.max(LEAST_WINDOW, LOCKS_PER_WINDOW * lockAt(pace.level))
     if (now - since < window) return state
     const keeps = now - since < 2 * window
-    const peers = pace.peers.map(
-      (peer) => peer && { ...peer, heard: { recent: UNKNOWN, former: keeps ? peer.heard.recent : UNKNOWN } },
-    )
+    const peers = pace.peers.map((peer) => peer && { ...peer, heard: rotatedPeak(peer.heard, keeps) })
     return withMeasured(
       state,
       { ...pace, peers },
@@ -118,9 +119,9 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
   }
 
   function withSlowness(known: PeerPace | null, slowness: number | null): PeerPace | null {
-    if (slowness === null || (known !== null && slowness <= known.heard.recent)) return known
+    if (slowness === null) return known
     const { evidence, at, bounds, heard } = known ?? NO_PEER
-    return { heard: { recent: slowness, former: heard.former }, evidence, at, bounds }
+    return { heard: withPeak(heard, slowness), evidence, at, bounds }
   }
 
   /** The evidence of a voter, and the bounds by which it refuses a lock. */
@@ -203,4 +204,4 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
   }
 }
 
-const NO_PEER: PeerPace = { heard: { recent: UNKNOWN, former: UNKNOWN }, evidence: null, at: 0, bounds: null }
+const NO_PEER: PeerPace = { heard: NO_PEAK, evidence: null, at: 0, bounds: null }

@@ -101,22 +101,28 @@ export function brokenLockBound(
   return lock > longest ? { name: 'leaseMaxMs', micros: longest } : null
 }
 
-/** A node lowers the longest lock that it has stored after this many times that lock. */
+/** A node halves the longest lock that it has stored after this many times that lock, at least. */
 const RELAXED = 20
+
+/** As many times, and up to twice as many: voters do not all write to their disks in the same round. */
+export function relaxedAfter(self: NodeId): number {
+  return RELAXED + (hashPlain(['longest lock', self]) % RELAXED)
+}
 
 /**
  * The longest lock that the node may have granted, after it grants one more. A longer one is stored before the vote is
- * known. It is halved only when every lock longer than half of it expired long ago.
+ * known. It is halved only when every lock longer than half of it expired long ago: `relaxed` times the longest.
  */
 export function longestAfter(
   longest: Micros,
   { bounds, largeAt }: Pace,
   lock: Micros,
+  relaxed: number,
   now: Micros,
 ): { readonly longestLock: Micros; readonly largeAt: Micros } {
   if (lock > longest) return { longestLock: storedLockFor(lock, bounds), largeAt: now }
   if (2 * lock > longest) return { longestLock: longest, largeAt: now }
-  if (now - largeAt < RELAXED * longest) return { longestLock: longest, largeAt }
+  if (now - largeAt < relaxed * longest) return { longestLock: longest, largeAt }
   return { longestLock: Math.ceil(longest / 2), largeAt: now }
 }
 

@@ -139,12 +139,17 @@ export function createPacing(context: Context) {
     return Math.max(own, quorumNeed(state.vote.config, self, heard, pace.bounds.least).level)
   }
 
-  /** A node that follows no leader raises its level until it hears others in time. */
+  /**
+   * A node that follows no leader raises its level until it hears others in time. While it still counts on a candidate that
+   * it has heard, it waits: at a higher level it would believe for longer that a leader which has crashed is up, and refuse
+   * the next one.
+   */
   function raiseToHear(state: LocalLeaderState, now: Micros): LocalLeaderState {
     const { pace } = state
-    const { following } = state.known
+    const { following, peers } = state.known
     if (!isMeasuring || pace === null || isLeading(state, now)) return state
     if (following !== null && now < following.until) return state
+    if (peers.some((peer) => peer?.candidate === true)) return state
     const level = withinBounds(pace.bounds, candidateNeed(state, pace))
     if (level <= pace.level) return state
     return changed(state, {

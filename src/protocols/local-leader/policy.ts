@@ -1,8 +1,8 @@
 /**
  * When a leader changes its level. It raises it at once to what the evidence asks for. It lowers it by one level at a
  * time, after the evidence has asked for less during a wait. Each raise that follows a lowering doubles the wait: the
- * lowering was a mistake. Followers count along, so that the next leader knows the wait. So a load that comes and goes ends with a level that stays, and rare stalls cost at most about
- * `leaseLossPerDay` leases. An hour without a raise halves the wait again.
+ * lowering was a mistake. Followers count along, so that the next leader knows the wait. So a load that comes and goes
+ * ends with a level that stays, and rare stalls cost at most about `leaseLossPerDay` leases. An hour without a raise halves the wait again.
  */
 import type { Micros } from '../../core/index.ts'
 

@@ -4,6 +4,7 @@ import type { Receipt } from '../../links/index.ts'
 import type { Timing } from './constants.ts'
 import { type Context, UNWILLING } from './context.ts'
 import type { HeartbeatSuppression } from './heartbeat-suppression.ts'
+import { LONGEST_LOCK } from './levels.ts'
 import { type Beacon, type Election, isSame } from './messages.ts'
 import { isAlive, isOneWay, isRival, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Rank } from './rank.ts'
@@ -37,10 +38,13 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     isMajority,
     usesHeartbeats,
     lockOf,
+    leaseUnder,
     settings,
     timingIn,
   } = context
-  const { witnesses, tree, mostRequests } = settings
+  const { witnesses, tree, mostRequests, adaptive } = settings
+  /** With adaptive timing a leader may have other bounds than this node. */
+  const longestLease = adaptive === null ? settings.timing.lease : LONGEST_LOCK
   /** How long this node believes that a candidate may win. */
   const patienceIn = (state: LocalLeaderState): Micros =>
     recordsFailures ? timingIn(state).candidacy : Number.POSITIVE_INFINITY
@@ -109,12 +113,13 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   ): Following | null {
     const { following } = state.known
     if (claimed === null) return following?.leader === from ? null : following
-    const until = now + Math.min(claimed.left, settings.timing.lease)
+    const until = now + Math.min(claimed.left, longestLease)
     const isKnown = following !== null && following.leader === from && following.token === claimed.token
     if (!(isKnown && isMajority) && !isBelievable(state, from, claimed.token, now)) return following
     if (isKnown) {
       const { leader, token, round, roundAt, trust, epoch, view } = following
-      return { leader, token, until, round, roundAt, trust, epoch, view }
+      const latest = adaptive === null ? until : Math.max(until, following.until)
+      return { leader, token, until: latest, round, roundAt, trust, epoch, view }
     }
     return {
       leader: from,
@@ -172,12 +177,23 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
           epoch: following.epoch,
         }
       : null
-    const { leader, token, until } = following
+    const { leader, token } = following
+    const until = Math.max(following.until, renewedUntil(election, now))
     const trust = viewTrust(lockOf(election), timingIn(state))
     const next = isNext ? refreshVouchedPeers(state, view.members, following.roundAt) : state
     return withKnown(next, {
       following: { leader, token, until, round: request, roundAt: now, trust, epoch, view: reported },
     })
+  }
+
+  /**
+   * With adaptive timing: the latest end of the lease that a renewal gives if it succeeds. The lease that it shows is that
+   * of the round before. Of a short lease little is left then, so a follower would forget its leader whenever the next
+   * round is a few milliseconds late.
+   */
+  function renewedUntil({ renew, lock }: Election, now: Micros): Micros {
+    if (adaptive === null || !renew || lock === undefined) return now
+    return now + leaseUnder(lock)
   }
 
   /** A follower may trust the leader's report of a round for this long after that round's request arrived. */

@@ -40,8 +40,8 @@ describe('samples', () => {
   })
 
   it('keep a peak for two windows', () => {
-    expect(peakOf({ recent: -1, former: 7 })).toBe(7)
-    expect(peakOf({ recent: 8, former: 7 })).toBe(8)
+    expect(peakOf({ recent: -1, former: 7, count: 0 })).toBe(7)
+    expect(peakOf({ recent: 8, former: 7, count: 1 })).toBe(8)
   })
 })
 

@@ -54,13 +54,28 @@ export function levelOf({ recent, former }: Samples, least: number): number {
   }
 }
 
-/** The highest sample of two windows: for peers, of which one message in a while is enough to know. */
-export type Peak = { readonly recent: number; readonly former: number }
+/**
+ * The highest of the last samples: a sample counts for one to two windows of MESSAGES samples. A window must not depend on
+ * the level of the node itself: a single pause would raise that level, and a longer window would keep it raised.
+ */
+export type Peak = { readonly recent: number; readonly former: number; readonly count: number }
 
 /** Below every level. */
 export const UNKNOWN = -1
+export const NO_PEAK: Peak = { recent: UNKNOWN, former: UNKNOWN, count: 0 }
+const MESSAGES = 16
 
 export const peakOf = ({ recent, former }: Peak): number => Math.max(recent, former)
+
+export function withPeak({ recent, former, count }: Peak, sample: number): Peak {
+  if (count >= MESSAGES) return { recent: sample, former: recent, count: 1 }
+  return { recent: Math.max(recent, sample), former, count: count + 1 }
+}
+
+/** A new window begins, because time has passed. */
+export function rotatedPeak({ recent }: Peak, keepsRecent: boolean): Peak {
+  return { recent: UNKNOWN, former: keepsRecent ? recent : UNKNOWN, count: 0 }
+}
 
 /** How many requests of a leader arrived, and how many got lost. Old requests count for less. */
 export type Losses = { readonly arrived: number; readonly lost: number }

@@ -166,6 +166,7 @@ export type ReportedConfig = {
 export type Following = {
   readonly leader: NodeId
   readonly token: number | null
+  /** When its lease ends; with adaptive timing, if the renewal that this node received last succeeds. */
   readonly until: Micros
   /** The latest round of the leader that came in time, when, under which epoch, and for how long its report is good. */
   readonly round: Request | null

@@ -15,8 +15,14 @@ import {
   scenarioDrawer,
 } from './index.ts'
 
-/** The first seeds that reach the goals which none of the usual seeds reaches: `merged` and `reconfigured`. */
-const RARE: { readonly [protocol: string]: readonly number[] } = { 'local-leader': [44, 77] }
+/**
+ * The first seeds that reach the goals which none of the usual seeds reaches: `merged` and `reconfigured`; and seeds of
+ * `recovery` with settled moments, which are rare among its first ones.
+ */
+const RARE: { readonly [protocol: string]: readonly number[] } = {
+  'local-leader': [44, 77],
+  recovery: [25, 26],
+}
 
 function seedsFor(protocol: string): readonly number[] {
   // A run of `recovery` takes the longest.

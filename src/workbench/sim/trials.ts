@@ -4,7 +4,7 @@
  * Everything except the fault comes from the seed: delays, drift, timer lateness, the phase of the fault.
  * Many seeds give a distribution; the same seeds give the same distribution.
  */
-import { canonical, type Definition, type Micros, type NodeId } from '../../core/index.ts'
+import type { Definition, Micros, NodeId } from '../../core/index.ts'
 import { factsOf, promisedSpecs } from '../scenario/options.ts'
 import { Random } from '../scenario/random.ts'
 import type { Scenario, ScenarioEvent, Span } from '../scenario/scenario.ts'
@@ -211,7 +211,8 @@ export function steadyState(definition: Definition, settings: TrialSettings, see
         if (effect.type !== 'send') continue
         const kind = definition.kindOf(effect.body)
         const sum = kinds[kind] ?? { count: 0, bytes: 0 }
-        kinds[kind] = { count: sum.count + 1, bytes: sum.bytes + canonical(effect.body).length }
+        // As long as the canonical text, whose fields are sorted, and several times as fast.
+        kinds[kind] = { count: sum.count + 1, bytes: sum.bytes + JSON.stringify(effect.body).length }
       }
     },
   }

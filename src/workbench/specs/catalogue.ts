@@ -5,6 +5,7 @@ import { assertion2 } from './assertion-2.ts'
 import { assertion3 } from './assertion-3.ts'
 import { assertion4, assertion4prime } from './assertion-4.ts'
 import { boundedInconsistency } from './bounded-inconsistency.ts'
+import { chosenSuccessor } from './chosen-successor.ts'
 import { connectedLeaders } from './connected-leaders.ts'
 import { inv4, inv4k } from './epoch-invariants.ts'
 import { epochAgreement, oneLeaderAnEpoch } from './epoch-outcomes.ts'
@@ -61,6 +62,7 @@ export const specs: readonly Spec[] = [
   majorityLeads,
   reachability,
   votersSupport,
+  chosenSuccessor,
   supportAtMostOne,
   boundedInconsistency,
   leaderSelfSupport,

@@ -9,6 +9,8 @@ type Trusted = {
   readonly leader: NodeId
   readonly members: readonly NodeId[]
   readonly until: Micros | null
+  /** Its leader has given up the lease that it is of, and may have led again since. */
+  readonly isVoid: boolean
 }
 
 type Views = {
@@ -42,7 +44,10 @@ export const viewsDisjoint: Spec<Views> = {
           return without(memory, seen.node)
         case 'output':
           if (seen.event.type !== 'demoted' || seen.event['cause'] === 'expired') return memory
-          return { ...memory, gaveUp: withId(memory.gaveUp, seen.node) }
+          return {
+            views: memory.views.map((view) => (view.leader === seen.node ? { ...view, isVoid: true } : view)),
+            gaveUp: withId(memory.gaveUp, seen.node),
+          }
         default:
           return memory
       }
@@ -51,12 +56,12 @@ export const viewsDisjoint: Spec<Views> = {
   judge({ views, gaveUp }, seen) {
     if (seen.type !== 'view' || views.length < 2) return 'not concerned'
     const own = views[placeOf(views, seen.node)]
-    if (own === undefined || gaveUp.includes(own.leader)) return 'not concerned'
+    if (own === undefined || own.isVoid || gaveUp.includes(own.leader)) return 'not concerned'
     let concerned = false
     for (const other of views) {
       if (other === own || (other.until !== null && other.until <= seen.at)) continue
       concerned = true
-      if (other.leader === own.leader || gaveUp.includes(other.leader)) continue
+      if (other.leader === own.leader || other.isVoid || gaveUp.includes(other.leader)) continue
       const member = commonMember(own.members, other.members)
       if (member !== null) {
         return {
@@ -79,12 +84,14 @@ function shown(memory: Views, seen: ViewSeen): Views {
   const place = placeOf(memory.views, node)
   const was = memory.views[place]
   if (was === undefined) {
-    const views = [...memory.views, { node, leader, members, until }]
+    const views = [...memory.views, { node, leader, members, until, isVoid: false }]
     return { views: views.sort((a, b) => compareIds(a.node, b.node)), gaveUp }
   }
   const isSame = sameMembers(was.members, members)
   if (isSame && was.until === until && was.leader === leader && gaveUp === memory.gaveUp) return memory
-  const next = { node, leader, members: isSame ? was.members : members, until }
+  // A node that learns nothing new from the leader still has the view of the lease that was given up.
+  const isVoid = was.isVoid && was.leader === leader && was.until === until
+  const next = { node, leader, members: isSame ? was.members : members, until, isVoid }
   return { views: memory.views.with(place, next), gaveUp }
 }
 

@@ -257,6 +257,15 @@ describe('views-disjoint', () => {
     )
     expect(judge('views-disjoint', ...handed.slice(0, 2), gaveUp(50, 1, 'expired'), ...next)).not.toBe('held')
   })
+  it('ignores a view of the lease that was given up, also after its leader has led again', () => {
+    const handed = [leadsAt(0, 1, 100, [1, 2, 3]), viewOf(10, 3, 1, [1, 2, 3], 110), gaveUp(50, 1)]
+    const again = [leadsAt(55, 1, 65, [1, 2]), followsAt(65, 1, null)]
+    const next = leadsAt(70, 2, 170, [2, 4])
+    expect(judge('views-disjoint', ...handed, ...again, next)).toBe('held')
+    // The view of the second lease counts.
+    const renewed = viewOf(60, 3, 1, [1, 2, 3], 120)
+    expect(judge('views-disjoint', ...handed, ...again, renewed, next)).not.toBe('held')
+  })
   it('counts them again once it leads again', () => {
     const again = [
       leadsAt(0, 1, 100, [1, 2]),
