@@ -11,7 +11,7 @@ import { withNamespaces } from './namespaces.mjs'
 const MOST_FAST_MS = 45
 const MOST_LAN_MS = 80
 const MOST_HAND_OVER_MS = 5
-/** After a failure a group needs some seconds until its leases are as short as before: a process that starts is a load. */
+/** After a failure a group needs some seconds until its leases are as short as before. */
 const REST_MS = 6000
 const CONTENDERS = 3
 

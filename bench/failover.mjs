@@ -5,8 +5,8 @@
 /* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, getPriority, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -29,6 +29,17 @@ const MOST_FAIL_OVER_MS = 150
 const MOST_PART_OF_ETCD = 1 / 8
 const MOST_HAND_OVER_MS = 10
 
+/** Of all threads of a process. Only root can raise a priority again, so other users leave it as it is. */
+function prioritize(pid, priority) {
+  if (process.getuid?.() !== 0) return
+  try {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), priority)
+  } catch (error) {
+    // The process has ended, or the system has no such folder.
+    if (error.code !== 'ENOENT' && error.info?.code !== 'ESRCH') throw error
+  }
+}
+
 class Contender {
   constructor(words) {
     this.words = words
@@ -37,7 +48,11 @@ class Contender {
     this.leaseMs = null
   }
 
-  start() {
+  /**
+   * `isNext`: it takes the place of a process that was killed. In production each has a host of its own, so its start must
+   * not slow down the others: until it is ready it only gets what they leave.
+   */
+  start(isNext = false) {
     const script = fileURLToPath(new URL(`./contenders/${this.words[0]}.mjs`, import.meta.url))
     this.isReady = false
     this.child = spawn(process.execPath, [script, ...this.words.slice(1)], {
@@ -45,10 +60,15 @@ class Contender {
       // All its processes die at the same moment.
       detached: true,
     })
+    const { pid } = this.child
+    if (isNext && pid !== undefined) prioritize(pid, constants.priority.PRIORITY_LOW)
     this.gone = new Promise((resolve) => this.child.once('exit', resolve))
     this.child.stdin.on('error', () => {})
     createInterface({ input: this.child.stdout }).on('line', (line) => {
-      if (line === 'ready') this.isReady = true
+      if (line === 'ready') {
+        this.isReady = true
+        if (isNext && pid !== undefined) prioritize(pid, getPriority())
+      }
       if (line === 'led') this.ledAt.push(performance.now())
       if (line.startsWith('lease ')) this.leaseMs = Number(line.slice('lease '.length))
     })
@@ -106,7 +126,7 @@ export async function measure(wordsOf, times, hands = times, restMs = REST_MS) {
         holder.strike()
         failOver.push(await next(at, holder))
         await holder.kill()
-        holder.start()
+        holder.start(true)
       } else {
         holder.child.stdin.write('release\n')
         handOver.push(await next(at, holder))

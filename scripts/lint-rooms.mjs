@@ -49,6 +49,8 @@ const ROOMS = {
     'service/fencing',
     'service/runtime',
     'service/config',
+    // Types only, of values that the library and the agent show in the same form.
+    'service/client',
   ],
   'service/recovery': [
     'core',

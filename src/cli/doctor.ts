@@ -59,7 +59,8 @@ Examples:
 
 The node is configured as for "conclave agent": by flags, the environment or a file. If its agent runs, the doctor asks it
 over HTTP. Otherwise the doctor asks the peers itself from the node's own address, for a few seconds, and takes part in no
-election. It creates nothing. Without a configuration it checks this host only.
+election. In both cases it resolves the configured addresses of the peers itself, and names the entry that is wrong. It
+creates nothing. Without a configuration it checks this host only.
 
 With --store and no other description of a node it checks the store, in a group of its own (${hostedNames('store').join(', ')}).
 

@@ -1,6 +1,6 @@
 /** `conclave lease-bounds`: changes the bounds of leases of a running agent. */
 import type { Command } from 'commander'
-import { setLeaseBounds } from '../service/client/index.ts'
+import { type LeaseBoundsResponse, setLeaseBounds } from '../service/client/index.ts'
 import { type AdminFlags, adminCommand, readAdminOptions } from './ask/request.ts'
 import { UsageError } from './errors.ts'
 import { print, printJson } from './output.ts'
@@ -21,8 +21,9 @@ export function leaseBoundsCommand(): Command {
 Example:
   conclave lease-bounds --lease-min-ms 20 --lease-max-ms 2000 --admin-token-file /etc/conclave/admin-token
 
-Run it for each agent of the group, in any order: meanwhile the group uses leases that suit a majority. Set the bounds
-in the configuration of each agent, too: a restarted agent has the bounds of its configuration.`,
+Run it for each agent of the group, in any order: meanwhile the group uses leases that suit a majority. The bounds are
+not stored: a restarted agent has the bounds of its configuration. To keep them, set leaseMinMs and leaseMaxMs in the
+configuration of each agent, too.`,
     )
     .action(async (flags: BoundsFlags) => {
       const { leaseMinMs, leaseMaxMs } = flags
@@ -40,6 +41,11 @@ in the configuration of each agent, too: a restarted agent has the bounds of its
       const { id, former } = response
       const show = (bounds: typeof former): string => `${bounds.leaseMinMs} to ${bounds.leaseMaxMs} ms`
       print(`${id} grants leases of ${show(response)} now (before: ${show(former)})`)
-      print('until it restarts: set leaseMinMs and leaseMaxMs in its configuration, too')
+      print(`until it restarts; to keep these bounds, ${describeKeeping(response)}`)
     })
+}
+
+/** An agent of an earlier version does not say how. */
+function describeKeeping({ toKeep }: Partial<LeaseBoundsResponse>): string {
+  return toKeep ?? 'set leaseMinMs and leaseMaxMs in its configuration'
 }

@@ -25,7 +25,7 @@ const MEANING =
 
 /** Specifications and protocols name their sources, for `conclave specs` and `conclave protocols`. */
 const SOURCED = /\/src\/(?:workbench\/specs|protocols)\/.*\.ts$/
-const SOURCE = /(\bsource:\s*)(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")/g
+const SOURCE = /(\b(?:source:|const SOURCE =)\s*)(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")/g
 
 /** What a protocol is, in a few words. The page has its own. */
 const DEFINITION = /\/src\/protocols\/[\w-]+\/(?:index|definition)\.ts$/
@@ -54,9 +54,11 @@ function keepFields(code: string): string {
   return shorter
 }
 
-/** Formats of strings, such as `z.string().email()`. No protocol has an option of such a format. */
+/** Formats of strings, such as `z.string().email()`, and other methods that no schema of the workbench uses. */
 const FORMATTED = /\/zod\/v4\/classic\/schemas\.js$/
 const FORMAT = /^ {4}\w+\(params\) \{\n\s*return this\.check\(core\._\w+\(Zod\w+, params\)\);\n {4}\},?\n/gm
+const METHOD =
+  /^ {4}(?:async )?(?:and|catch|nonoptional|includes|startsWith|endsWith|lowercase|uppercase|normalize|slugify|validate(?:Async)?|(?:safe)?(?:Parse|parse|Encode|encode|Decode|decode)Async|(?:safe)?(?:Encode|encode|Decode|decode))(?:: (?:async )?function \w+)?\([^)]*\) \{\n[^\n]*\n {4}\},?\n/gm
 
 export function leaveOut(): Plugin {
   return {
@@ -70,7 +72,7 @@ export function leaveOut(): Plugin {
       return [...byDefault, ...names.map((name) => `export function ${name}() {}`)].join('\n')
     },
     transform(code, id) {
-      if (FORMATTED.test(id)) return { code: code.replaceAll(FORMAT, ''), map: null }
+      if (FORMATTED.test(id)) return { code: code.replaceAll(FORMAT, '').replaceAll(METHOD, ''), map: null }
       if (HOSTING.test(id)) return { code: keepFields(code), map: null }
       if (!DESCRIBED.test(id)) return null
       const short = code.replaceAll(DESCRIPTION, '').replaceAll(MEANING, "$1''")

@@ -16,7 +16,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   logLevel: 'warn',
   // The protocols run in workers, which load rarely used parts on demand.
-  worker: { format: 'es', plugins: () => [leaveOut()] },
+  worker: { format: 'es', plugins: () => [leaveOut()], rolldownOptions: { output: { comments: false } } },
   build: {
     outDir: '../../dist/playground',
     emptyOutDir: true,

@@ -202,6 +202,31 @@ describe('admin requests', () => {
     ])
   })
 
+  const b = { id: 'b', token: 10, afterMs: 12 }
+  it.each<[object, string, number]>([
+    [
+      { successor: b, problem: null },
+      'a stepped down with token 9 and handed over to b, which leads with token 10 after 12 ms',
+      0,
+    ],
+    [
+      { successor: { ...b, id: 'c' }, problem: 'c leads next, not b' },
+      'a stepped down with token 9, but c leads next, not b (it leads with token 10 after 12 ms)',
+      1,
+    ],
+    [
+      { successor: null, problem: 'this node knows no leader' },
+      'a stepped down with token 9, but this node knows no leader',
+      1,
+    ],
+    // An agent of an earlier version.
+    [{}, 'a stepped down with token 9 and handed over to b', 0],
+  ])('print who leads after a hand-over: %j', async (said, text, exit) => {
+    answer({ group: 'g', steppedDown: { id: 'a', token: 9 }, to: 'b', ...said })
+    const { code, stdout } = await ask('step-down', '--to', 'b', '--admin-token-file', tokenFile)
+    expect([stdout, code]).toEqual([`${text}\n`, exit])
+  })
+
   it.each([
     [409, 'NotLeader', 3],
     [400, 'BadRequest', 2],

@@ -4,7 +4,7 @@ import { NEW_LINE, paint, print } from '../output.ts'
 export type Level = 'ok' | 'warning' | 'error'
 
 export type Finding = {
-  /** What was checked: `configuration`, `clock`, `scheduling`, `port`, `key`, `data`, `fsync`, `peer`, `delay`, `version`. */
+  /** What was checked: `configuration`, `clock`, `scheduling`, `port`, `key`, `data`, `fsync`, `address`, `peer`, `delay`, `version`. */
   readonly area: string
   readonly level: Level
   readonly text: string

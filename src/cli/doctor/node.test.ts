@@ -116,7 +116,7 @@ it('prints one line per finding, and what it cannot know', async () => {
   const { stdout } = await conclave(['doctor', '--config', config, '--measure-ms', '100'])
   expect(stdout).toMatch(/^✓ the configuration is valid: a in g \(local-leader\)$/m)
   expect(stdout).toMatch(
-    /^✖ n: the name nowhere\.invalid cannot be resolved .*\n {2}→ correct the address of n/m,
+    /^✖ n: the name nowhere\.invalid cannot be resolved .*\n {2}→ correct the address of n in peers\[4\] in .*a\.json:1:\d+, or the DNS$/m,
   )
   expect(stdout).toContain('Not checked:\n- the drift of this clock')
   expect(statSync(keyFile).mode % 0o1000).toBe(0o600)
@@ -141,6 +141,13 @@ it('asks the agent of the node if it runs, and compares what it has measured', a
     nodes: [
       { ...node, id: 'a', version: '9.9.9' },
       { ...node, id: 'b', version: '9.9.8', hears: { a: { heardMsAgo: null, rttMs: null } } },
+      {
+        ...node,
+        id: 'n',
+        version: '9.9.9',
+        address: 'nowhere.invalid:7400',
+        resolvedAddress: '10.0.0.7:7400',
+      },
     ],
   }
   const asked: (string | undefined)[] = []
@@ -165,7 +172,7 @@ it('asks the agent of the node if it runs, and compares what it has measured', a
       timing: 'fixed',
       data,
       readTokenFile: token,
-      peers: [`b=127.0.0.1:${other}`],
+      peers: [`b=127.0.0.1:${other}`, 'n=nowhere.invalid:7400', 'x=127.0.0.1:9'],
     }),
   )
   const { code, stdout } = await conclave(['doctor', '--config', running, '--measure-ms', '50'])
@@ -177,6 +184,11 @@ it('asks the agent of the node if it runs, and compares what it has measured', a
     `✓ UDP 127.0.0.1:${udp} is used by the running agent`,
     '✓ healthy: a leads g',
     '✖ b is heard, but does not hear this node',
+    // The agent hears n, but the configuration does not work.
+    '✓ n at nowhere.invalid:7400 is heard',
+    '✖ n: the name nowhere.invalid cannot be resolved (',
+    `the running agent still sends to 10.0.0.7:7400\n  → correct peers[1] in ${running}:1:`,
+    `✖ x at 127.0.0.1:9 is in the configuration, but the running agent does not know it`,
     '▲ this agent runs 9.9.9, b 9.9.8',
     '✖ timers fire late by median 1.00 ms, 99 % 40.0 ms, longest 93.0 ms (σ is 10.0 ms)',
     '  → give this host more CPU time, or set --option sigmaMs=95 on all nodes',

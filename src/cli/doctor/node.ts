@@ -4,8 +4,9 @@ import { peerHosting } from '../../protocols/index.ts'
 import type { StatusResponse } from '../../service/client/index.ts'
 import { parseAddress } from '../../service/config/address.ts'
 import type { Config, GroupConfig } from '../../service/config/index.ts'
-import { othersIn } from '../../service/config/schema.ts'
+import { othersIn, peerParts } from '../../service/config/schema.ts'
 import type { JoinOptions } from '../../service/node/index.ts'
+import { type ConfiguredPeer, checkAddresses } from './addresses.ts'
 import { checkData, checkSecret } from './files.ts'
 import { type Finding, failed, ok, type Spread, warning } from './findings.ts'
 import { checkClocks, judgeHost, sampleHost } from './host.ts'
@@ -74,13 +75,17 @@ export async function checkNode(
   const all = [...answers.values()].map(isOwn)
   const isRunning = all.includes(true) || (all.includes(null) ? null : false)
   add((await checkPort('HTTP', parseAddress(config.process.http), isRunning)).findings)
-  for (const { node, join } of groups) {
+  for (const { node, join, peersFrom } of groups) {
     if (signal.aborted) break
     const status = statusOf(node.group)
     // oxlint-disable-next-line no-await-in-loop -- one group after the other, in the order of the report
     const port = await checkPort('UDP', parseAddress(node.listen), isOwn(answers.get(node.group)))
     add(port.findings)
     add(judgeAnswer(agent.url, node.id, answers.get(node.group) ?? null))
+    const peers = configuredPeers(node, peersFrom)
+    const isProbed = status === null && port.isFree
+    // oxlint-disable-next-line no-await-in-loop -- one group after the other, in the order of the report
+    add(await checkAddresses({ self: node.id, listen: parseAddress(node.listen), peers, status, isProbed }))
     const timing = timingOf(join, idsOf(node))
     let delay: Spread | null = null
     let lateness: Spread | null = null
@@ -90,7 +95,7 @@ export async function checkNode(
       lateness = status.measured?.latenessMs ?? null
     } else if (port.isFree) {
       // oxlint-disable-next-line no-await-in-loop -- groups may share an address
-      const probed = await probe({ node, join } as NodeGroup, measuredMs, signal)
+      const probed = await probe({ node, join } as NodeGroup, peers, measuredMs, signal)
       add(probed.map(judgePeer))
       measurements.roundTripMs[node.group] = Object.fromEntries(
         probed.map(({ peer, roundTrips }) => [`${peer.id}`, roundTrips]),
@@ -179,7 +184,27 @@ function anotherNode(url: string, expected: NodeId, found: NodeId): Finding {
   )
 }
 
-function probe({ node, join }: NodeGroup, durationMs: number, signal: AbortSignal) {
+/** The other nodes, each with its entry in the configuration. */
+function configuredPeers(
+  node: NodeGroup['node'],
+  peersFrom: readonly string[] | undefined,
+): readonly ConfiguredPeer[] {
+  return node.peers
+    .map((given, index) => {
+      const { id, address } = peerParts(given)
+      const place = peersFrom?.[index]
+      const entry = `peers[${index}]${place === undefined ? '' : ` in ${place}`}`
+      return { id, address: parseAddress(address), entry }
+    })
+    .filter(({ id }) => id !== node.id)
+}
+
+function probe(
+  { node, join }: NodeGroup,
+  peers: readonly ConfiguredPeer[],
+  durationMs: number,
+  signal: AbortSignal,
+) {
   const { key } = join as JoinOptions
   return probePeers(
     {
@@ -189,7 +214,7 @@ function probe({ node, join }: NodeGroup, durationMs: number, signal: AbortSigna
       secrecy: node.secrecy ?? false,
       group: node.group,
       protocol: peerHosting(node.protocol).name,
-      peers: othersIn(node).map(({ id, address }) => ({ id, address: parseAddress(address) })),
+      peers,
     },
     durationMs,
     signal,

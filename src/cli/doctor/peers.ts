@@ -19,9 +19,10 @@ import {
   showAddress,
   Udp,
 } from '../../service/runtime/index.ts'
+import type { ConfiguredPeer } from './addresses.ts'
 import { type Finding, failed, formatMs, ok, type Spread, spreadOf, warning } from './findings.ts'
 
-export type ProbedPeer = { readonly id: NodeId; readonly address: Address }
+export type ProbedPeer = Pick<ConfiguredPeer, 'id' | 'address'> & Partial<ConfiguredPeer>
 
 export type ProbeSettings = {
   readonly self: NodeId
@@ -162,13 +163,13 @@ export function judgePeer({
     return failed(
       'peer',
       `${id}: the name ${peer.address.host} cannot be resolved (${unresolved})`,
-      `correct the address of ${id} in peers, or the DNS`,
+      `correct the address of ${id} in ${peer.entry ?? 'peers'}, or the DNS`,
     )
   if (answersAs !== null && answersAs !== id)
     return failed(
       'peer',
       `the process at ${where} is ${answersAs}, not ${id}`,
-      'correct the ids or the addresses in peers',
+      `correct the id or the address in ${peer.entry ?? 'peers'}`,
     )
   if (answersAs !== null && roundTrips !== null)
     return ok('peer', `${id} at ${where} answers, ${formatMs(roundTrips.p50)} there and back`)

@@ -20,6 +20,7 @@ function groupOf(nodes: number, { leader = 'n1', entries = 20 } = {}): LocalGrou
     evidenceMsAgo: 3,
     heardMsAgo: 3,
     address: null,
+    resolvedAddress: null,
     role: 'voter' as const,
     priority: null,
     version: null,

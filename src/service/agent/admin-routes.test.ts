@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { NodeId } from '../../core/index.ts'
 import { parseLeaseBounds } from '../node/api/arguments.ts'
-import { CommandRefusedError, type GroupStatus, type LeaseBounds, type TimingStatus } from '../node/index.ts'
+import {
+  CommandRefusedError,
+  type GroupStatus,
+  type HandOver,
+  type LeaseBounds,
+  type TimingStatus,
+} from '../node/index.ts'
 import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { createApp } from './app.ts'
 import { Claims } from './claims.ts'
@@ -36,14 +43,22 @@ function lab(
   const claims = new Claims()
   const state = {
     status: { ...LEADING, ...status },
-    stepDown: async (_to?: unknown): Promise<boolean> => true,
+    stepDown: async (): Promise<boolean> => true,
+    handOver: async (to: NodeId): Promise<HandOver> => ({
+      to,
+      released: true,
+      leader: { id: to, token: 13 },
+      afterMs: 7,
+      problem: null,
+    }),
   }
   const node = {
     group: 'g',
     id: 'a',
     lease: { lengthMs: 100, marginMs: 40 },
     status: () => state.status,
-    stepDown: (options?: { readonly to?: unknown }) => state.stepDown(options?.to),
+    stepDown: () => state.stepDown(),
+    handOver: ({ to }: { readonly to: NodeId }) => state.handOver(to),
     removeVoter,
     setLeaseBounds: async (bounds: LeaseBounds) => {
       const { leaseMinMs, leaseMaxMs } = parseLeaseBounds(bounds)
@@ -212,7 +227,14 @@ describe('the bounds of leases', () => {
   ])('are changed to %s until the agent restarts', async (body, changed) => {
     expect(await lab({ timing: TIMING }).ask('POST', '/v1/lease-bounds', body)).toEqual([
       200,
-      { group: 'g', id: 'a', ...changed, former: { leaseMinMs: 60, leaseMaxMs: 5000 }, until: 'restart' },
+      {
+        group: 'g',
+        id: 'a',
+        ...changed,
+        former: { leaseMinMs: 60, leaseMaxMs: 5000 },
+        until: 'restart',
+        toKeep: `set leaseMinMs: ${changed.leaseMinMs} and leaseMaxMs: 2000 in the configuration of a`,
+      },
     ])
   })
 
@@ -254,6 +276,9 @@ describe('the bounds of leases', () => {
   })
 })
 
+/** Any node may follow, so the agent does not wait for one. */
+const NO_CHOICE = { successor: null, problem: null }
+
 describe('a step-down', () => {
   beforeEach(() => {
     vi.useFakeTimers()
@@ -270,14 +295,17 @@ describe('a step-down', () => {
     // Elected again: the term of the request is over.
     state.status = { ...LEADING, leader: { id: 'a', token: 13 } }
     await vi.advanceTimersByTimeAsync(50)
-    expect(await asking).toEqual([200, { group: 'g', steppedDown: { id: 'a', token: 12 }, to: null }])
+    expect(await asking).toEqual([
+      200,
+      { group: 'g', steppedDown: { id: 'a', token: 12 }, to: null, ...NO_CHOICE },
+    ])
   })
 
   it('in local mode has no token', async () => {
     const { ask } = lab({ leader: { id: 'a', token: null } })
     expect(await ask('POST', '/v1/step-down')).toEqual([
       200,
-      { group: 'g', steppedDown: { id: 'a', token: null }, to: null },
+      { group: 'g', steppedDown: { id: 'a', token: null }, to: null, ...NO_CHOICE },
     ])
   })
 })
@@ -297,19 +325,57 @@ describe('a hand-over', () => {
   ]
   const group = { nodes, voters: [['a', 'b', 'c', 'w']] }
 
-  it('ends the term in favour of the chosen node', async () => {
+  it('ends the term in favour of the chosen node, and says when it leads and with which token', async () => {
     const { ask, state } = lab(group)
-    const chosen: unknown[] = []
-    state.stepDown = async (to) => {
-      chosen.push(to)
+    let ended = 0
+    state.stepDown = async () => {
+      ended += 1
       return true
     }
     expect(await ask('POST', '/v1/step-down', '{"to":"b"}')).toEqual([
       200,
-      { group: 'g', steppedDown: { id: 'a', token: 12 }, to: 'b' },
+      {
+        group: 'g',
+        steppedDown: { id: 'a', token: 12 },
+        to: 'b',
+        successor: { id: 'b', token: 13, afterMs: 7 },
+        problem: null,
+      },
     ])
-    expect(await ask('POST', '/v1/step-down', '{}')).toMatchObject([200, { to: null }])
-    expect(chosen).toEqual(['b', undefined])
+    expect(ended).toBe(0)
+    expect(await ask('POST', '/v1/step-down', '{}')).toMatchObject([200, { to: null, ...NO_CHOICE }])
+    expect(ended).toBe(1)
+  })
+
+  it.each<[string, Partial<HandOver>, object]>([
+    [
+      'another node leads',
+      { leader: { id: 'c', token: 13 }, problem: 'c leads next, not b' },
+      { successor: { id: 'c', token: 13, afterMs: 7 }, problem: 'c leads next, not b' },
+    ],
+    [
+      'no leader is known',
+      { leader: null, afterMs: null, problem: 'this node knows no leader' },
+      { successor: null, problem: 'this node knows no leader' },
+    ],
+  ])('says what went wrong when %s', async (_what, outcome, said) => {
+    const { ask, state } = lab(group)
+    const { handOver } = state
+    state.handOver = async (to) => ({ ...(await handOver(to)), ...outcome })
+    expect(await ask('POST', '/v1/step-down', '{"to":"b"}')).toMatchObject([200, { to: 'b', ...said }])
+  })
+
+  it('that a claim delays is answered when the term is over, without its successor', async () => {
+    const { ask, state } = lab(group)
+    const { handOver } = state
+    state.handOver = async (to) => {
+      state.status = { ...state.status, role: 'follower', leader: null }
+      return { ...(await handOver(to)), released: false, leader: null, afterMs: null }
+    }
+    expect(await ask('POST', '/v1/step-down', '{"to":"b"}')).toMatchObject([
+      200,
+      { to: 'b', successor: null, problem: 'the term ended late; who leads next is not known yet' },
+    ])
   })
 
   it.each<[string, number, string, string]>([
@@ -320,7 +386,7 @@ describe('a hand-over', () => {
     ['o', 409, 'CannotHandOver', 'o never leads: it is not a voter'],
   ])('to %s is refused with %i', async (to, status, code, message) => {
     const { ask, state } = lab(group)
-    state.stepDown = () => Promise.reject(new Error('must not be called'))
+    state.handOver = () => Promise.reject(new Error('must not be called'))
     expect(await ask('POST', '/v1/step-down', JSON.stringify({ to }))).toEqual([
       status,
       refusal(code, message, 'to'),
@@ -329,7 +395,7 @@ describe('a hand-over', () => {
 
   it('passes on why the protocol refuses', async () => {
     const { ask, state } = lab(group)
-    state.stepDown = () => Promise.reject(new CommandRefusedError('stepDown', 'omega has no hand-over'))
+    state.handOver = () => Promise.reject(new CommandRefusedError('stepDown', 'omega has no hand-over'))
     expect(await ask('POST', '/v1/step-down', '{"to":"b"}')).toEqual([
       409,
       refusal('CommandRefused', 'stepDown was refused: omega has no hand-over', 'to'),

@@ -2,8 +2,8 @@
 import type { Context, Hono } from 'hono'
 import type { z } from 'zod'
 import type { NodeId } from '../../core/index.ts'
-import type { ClaimResponse, LeaseBoundsResponse } from '../client/index.ts'
-import { CommandRefusedError, type GroupStatus, InvalidArgumentError } from '../node/index.ts'
+import type { ClaimResponse, LeaseBoundsResponse, StepDownResponse } from '../client/index.ts'
+import { CommandRefusedError, type GroupStatus, type HandOver, InvalidArgumentError } from '../node/index.ts'
 import { checkAdminToken, errorResponse } from './admin.ts'
 import type { AppOptions, Handler, WithGroup } from './app.ts'
 import type { WithBody } from './body.ts'
@@ -61,8 +61,10 @@ async function stepDown(c: Context<WithBody>, { node, events }: ServedGroup): Pr
   }
   // Claims keep the term alive until they are released or the lease expires.
   let isDone: boolean
+  let handOver: HandOver | null = null
   try {
-    isDone = await node.stepDown(to === null ? { signal } : { signal, to })
+    handOver = to === null ? null : await node.handOver({ to, signal })
+    isDone = handOver === null ? await node.stepDown({ signal }) : handOver.released
   } catch (error) {
     if (!(error instanceof CommandRefusedError)) throw error
     return errorResponse(c, 409, 'CommandRefused', error.message, 'to')
@@ -76,7 +78,20 @@ async function stepDown(c: Context<WithBody>, { node, events }: ServedGroup): Pr
     const message = `a claim still holds the term after ${STEP_DOWN_TIMEOUT_MS / 1000} s; the term ends when the claim is released or expires`
     return errorResponse(c, 503, 'StillLeading', message)
   }
-  return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null }, to })
+  return c.json({
+    group: node.group,
+    steppedDown: { id: node.id, token: leader?.token ?? null },
+    to,
+    ...successorIn(handOver),
+  } satisfies StepDownResponse)
+}
+
+function successorIn(handOver: HandOver | null): Pick<StepDownResponse, 'successor' | 'problem'> {
+  if (handOver === null) return { successor: null, problem: null }
+  const { released, leader, afterMs, problem } = handOver
+  // A claim was released, or its lease has expired, after the agent stopped waiting for it.
+  if (!released) return { successor: null, problem: 'the term ended late; who leads next is not known yet' }
+  return { successor: leader === null ? null : { ...leader, afterMs: afterMs ?? 0 }, problem }
 }
 
 /** Null if the leader can hand over to this node. */
@@ -148,12 +163,14 @@ async function setLeaseBounds(c: Context<WithBody>, { node }: ServedGroup): Prom
     leaseMinMs: seen?.leaseMinMs ?? 0,
     leaseMaxMs: seen?.leaseMaxMs ?? 0,
   })
+  const bounds = boundsOf(after)
   return c.json({
     group: node.group,
     id: node.id,
-    ...boundsOf(after),
+    ...bounds,
     former: boundsOf(before),
     until: 'restart',
+    toKeep: `set leaseMinMs: ${bounds.leaseMinMs} and leaseMaxMs: ${bounds.leaseMaxMs} in the configuration of ${node.id}`,
   } satisfies LeaseBoundsResponse)
 }
 

@@ -59,6 +59,7 @@ function agent(
       stepped.push('n2')
       return Promise.resolve(true)
     },
+    handOver: () => Promise.reject(new Error('must not be called')),
     setLeaseBounds: () => Promise.resolve(),
     removeVoter: (id: NodeId) =>
       id === 'n3' ? Promise.resolve() : Promise.reject(new CommandRefusedError('removeVoter', `not ${id}`)),
@@ -181,7 +182,14 @@ describe('an agent over HTTP', () => {
     const answer = (await response.json()) as Partial<ErrorResponse>
     expect(answer.error?.code ?? null).toBe(name)
     expect(stepped).toEqual(name === null ? ['n2'] : [])
-    if (name === null) expect(answer).toEqual({ group: 'g', steppedDown: { id: 'n2', token: 13 }, to: null })
+    if (name === null)
+      expect(answer).toEqual({
+        group: 'g',
+        steppedDown: { id: 'n2', token: 13 },
+        to: null,
+        successor: null,
+        problem: null,
+      })
   })
 
   it('answers step-down after the term has ended, not while a claim holds it', async () => {

@@ -2,9 +2,11 @@
  * Malformed requests over a real socket: valid ones with changed words, headers, bodies and bytes. The agent never
  * responds with 500, changes nothing without the admin token, and keeps responding.
  */
+
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../test/support/byzantine/world.ts'
+import type { NodeId } from '../../core/index.ts'
 import type { GroupStatus } from '../node/index.ts'
 import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { createApp } from './app.ts'
@@ -54,6 +56,10 @@ beforeAll(async () => {
     stepDown: () => {
       changes.push('stepDown')
       return Promise.resolve(true)
+    },
+    handOver: ({ to }: { readonly to: NodeId }) => {
+      changes.push('handOver')
+      return Promise.resolve({ to, released: true, leader: null, afterMs: null, problem: null })
     },
     setLeaseBounds: () => {
       changes.push('setLeaseBounds')

@@ -151,7 +151,7 @@ const BASE_ROUTES: readonly Route[] = [
     method: 'post',
     path: '/v1/step-down',
     summary:
-      'ends the term of this agent and lets another node lead; with `{"to": ID}` hands it over to that node',
+      'ends the term of this agent and lets another node lead; with `{"to": ID}` hands it over to that node, and says who leads next',
     takesGroup: true,
     admin: 'always',
     responses: {

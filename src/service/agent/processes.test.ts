@@ -48,8 +48,11 @@ async function start(): Promise<void> {
       '127.0.0.1:0',
       '--admin-token-file',
       join(folder, 'admin'),
+      // On a busy machine, messages are late by hundreds of milliseconds.
+      '--profile',
+      'region',
       '--option',
-      'sigmaMs=300',
+      'sigmaMs=1000',
     ]
     const child = spawn(CONCLAVE, [...words, ...files, ...more], { stdio: ['ignore', 'ignore', 'pipe'] })
     const agent: Agent = { id, process: child, url: '', log: '' }

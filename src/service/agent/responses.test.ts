@@ -42,6 +42,7 @@ function served(status: Partial<GroupStatus>, monitor = new LeaderMonitor(() => 
       lease: { lengthMs: 100, marginMs: 40 },
       status: () => ({ ...STATUS, ...status }),
       stepDown: () => Promise.resolve(true),
+      handOver: () => Promise.reject(new Error('must not be called')),
       removeVoter: () => Promise.resolve(),
       setLeaseBounds: () => Promise.resolve(),
       async *trace() {},

@@ -49,9 +49,12 @@ function observedNodes(
 ): readonly ObservedNodeResponse[] {
   const { nodes } = status
   return nodeResponses(status).map((each, index) => {
-    const { address, role, priority, version, page, rttMs, hears, measured } = nodes[index] as NodeStatus
+    const { address, resolvedAddress, role, priority, version, page, rttMs, hears, measured } = nodes[
+      index
+    ] as NodeStatus
     const own = each.id === self.node.id ? self.address : null
-    return { ...each, address: own ?? address, role, priority, version, page, rttMs, hears, measured }
+    const details = { role, priority, version, page, rttMs, hears, measured }
+    return { ...each, address: own ?? address, resolvedAddress, ...details }
   })
 }
 

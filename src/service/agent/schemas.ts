@@ -81,6 +81,10 @@ const hears = z.record(
 
 const observedNode = node.extend({
   address: z.string().nullable().describe('HOST:PORT of its datagrams'),
+  resolvedAddress: z
+    .string()
+    .nullable()
+    .describe('where this node sends datagrams for it; null while its name is not resolved'),
   role: z.enum(['voter', 'witness', 'observer']),
   priority: z.number().nullable(),
   version: z.string().nullable().describe('null until it has told'),
@@ -287,6 +291,15 @@ export const stepDownSchema = z.strictObject({
   group,
   steppedDown: z.strictObject({ id, token }),
   to: id.nullable().describe('the node that the term was handed over to; null if any node could follow'),
+  successor: z
+    .strictObject({
+      id,
+      token,
+      afterMs: z.number().describe('from the release of the lease until this agent knew the leader'),
+    })
+    .nullable()
+    .describe('with `to`: who leads next; null if this agent did not learn it within 5 s'),
+  problem: z.string().nullable().describe('with `to`: why another node leads, or none; null if `to` leads'),
 })
 export const claimBodySchema = z.strictObject({ claim: z.string().max(100).nullable() })
 export const claimSchema = z.strictObject({
@@ -314,6 +327,7 @@ export const leaseBoundsSchema = z.strictObject({
   until: z
     .literal('restart')
     .describe('the bounds are not stored: a restarted agent has those of its configuration'),
+  toKeep: z.string().describe('the fields of the configuration that keep the bounds after a restart'),
 })
 export const removeSchema = z.strictObject({ group, removing: id })
 export const releaseSchema = z.strictObject({ group })

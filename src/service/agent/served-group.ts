@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { NodeId } from '../../core/index.ts'
 import type { StatusResponse } from '../client/index.ts'
-import type { ConclaveNode } from '../node/index.ts'
+import type { ConclaveNode, HandOver } from '../node/index.ts'
 import { Claims } from './claims.ts'
 import { EventLog } from './event-log.ts'
 import { HistoryRecorder } from './history/recorder.ts'
@@ -15,7 +15,8 @@ export type ServedGroup = {
     ConclaveNode,
     'group' | 'id' | 'lease' | 'status' | 'removeVoter' | 'setLeaseBounds' | 'trace'
   > & {
-    stepDown(options?: { readonly signal?: AbortSignal; readonly to?: NodeId }): Promise<boolean>
+    stepDown(options?: { readonly signal?: AbortSignal }): Promise<boolean>
+    handOver(options: { readonly signal?: AbortSignal; readonly to: NodeId }): Promise<HandOver>
   }
   readonly events: EventLog
   readonly monitor: LeaderMonitor

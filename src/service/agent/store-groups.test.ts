@@ -30,9 +30,10 @@ function agent(id: string, ...also: readonly string[]): AgentProcess {
 }
 
 it('elects, follows, steps down and removes a node through a shared folder', async () => {
-  const a = agent('a')
+  // A lease that no stall of a busy machine ends.
+  const a = agent('a', '--option', 'leaseMs=20000')
   const first = await a.logged('elected')
-  const b = agent('b')
+  const b = agent('b', '--option', 'leaseMs=20000')
   const url = await b.url()
   await vi.waitUntil(
     async () => {

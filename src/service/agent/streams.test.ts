@@ -38,6 +38,7 @@ function agent(trace: () => AsyncGenerator<string, void, void> = async function*
     lease: { lengthMs: 100, marginMs: 40 },
     status: () => STATUS,
     stepDown: () => Promise.resolve(true),
+    handOver: () => Promise.reject(new Error('must not be called')),
     removeVoter: () => Promise.resolve(),
     setLeaseBounds: () => Promise.resolve(),
     trace,

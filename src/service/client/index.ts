@@ -27,6 +27,8 @@ export type {
   LeaseBoundsResponse,
   Level,
   LevelCause,
+  LevelNeed,
+  LevelStep,
   LocalResponse,
   Measured,
   MembersResponse,
@@ -40,6 +42,7 @@ export type {
   TermResponse,
   TimingResponse,
   ViewResponse,
+  VoterEvidence,
   WaitingResponse,
   WarningResponse,
 } from './responses.ts'

@@ -11,7 +11,8 @@ export type LeaderResponse = {
     readonly token: number | null
     /**
      * Time until the lease expires unless the leader renews it. Exact when the agent itself leads. On a follower it is
-     * counted from the arrival of the last renewal, so it can be too long by up to Δ. Null under a protocol without leases.
+     * counted from the arrival of the last renewal, so it can be too long by up to Δ; where leases tune themselves, it
+     * assumes that this renewal succeeds. Null under a protocol without leases.
      */
     readonly expiresInMs: number | null
   } | null
@@ -70,6 +71,8 @@ export type Hears = {
 export type ObservedNodeResponse = NodeResponse & {
   /** HOST:PORT of its datagrams. */
   readonly address: string | null
+  /** IP address and port to which this node sends datagrams for it; null for itself, and while its name is not resolved. */
+  readonly resolvedAddress: string | null
   readonly role: 'voter' | 'witness' | 'observer'
   readonly priority: number | null
   readonly version: string | null
@@ -88,9 +91,39 @@ export type ObservedNodeResponse = NodeResponse & {
  */
 export type LevelCause = 'late' | 'delay' | 'round' | 'loss' | 'quiet' | 'bounds' | 'inherited'
 
-/** Leases that tune themselves: their present length, what it gives, and why. */
+/** The leader changed the length of leases. */
+export type LevelStep = {
+  readonly level: number
+  readonly leaseMs: number
+  /** The length before. */
+  readonly fromMs: number
+  readonly cause: LevelCause
+  readonly by: Id | null
+}
+
+export type LevelNeed = {
+  readonly level: number
+  readonly leaseMs: number
+  readonly cause: LevelCause
+  /** The node that supplied the evidence; null if none did. */
+  readonly by: Id | null
+  /** One sentence. */
+  readonly text: string
+}
+
+/** Upper bounds: measurements travel as levels. */
+export type VoterEvidence = {
+  readonly id: Id
+  readonly latenessMs: number
+  readonly delayMs: number
+  /** The part of the leader's messages that it missed. */
+  readonly loss: number
+  readonly msAgo: number
+}
+
+/** Leases that tune themselves: their present length, what it gives, and why. Durations are in milliseconds. */
 export type TimingResponse = {
-  /** The level in force, and the lowest and highest level between the bounds. */
+  /** The level in force, and the lowest and highest level between the bounds. Each level is 5/4 of the one before. */
   readonly level: number
   readonly levels: readonly [least: number, most: number]
   /** The length of leases at this level, and how often the leader renews its lease. */
@@ -104,24 +137,9 @@ export type TimingResponse = {
   /** From the crash of the leader until another node leads, at this level. Null: no node can. */
   readonly failoverMs: { readonly typical: number; readonly worst: number } | null
   /** The level that the measurements ask for, and why. Only the leader knows it: null on other nodes. */
-  readonly need: {
-    readonly level: number
-    readonly leaseMs: number
-    readonly cause: LevelCause
-    /** The node that supplied the evidence. */
-    readonly by: Id | null
-    /** One sentence. */
-    readonly text: string
-  } | null
-  /** What each voter measured, as upper bounds, as the leader last heard. Empty on other nodes. */
-  readonly evidence: readonly {
-    readonly id: Id
-    readonly latenessMs: number
-    readonly delayMs: number
-    /** The part of the leader's messages that it missed. */
-    readonly loss: number
-    readonly msAgo: number
-  }[]
+  readonly need: LevelNeed | null
+  /** What each voter measured, as the leader last heard. Empty on other nodes. */
+  readonly evidence: readonly VoterEvidence[]
   /** Nodes that refused a lease outside their bounds, and those bounds. */
   readonly refusals: readonly { readonly id: Id; readonly leaseMinMs: number; readonly leaseMaxMs: number }[]
 }
@@ -283,16 +301,7 @@ export type AgentEvent = {
   /** Why a term ended. Only in events that end one; then `leader` of a `revoked` is the former leader. */
   readonly cause?: Cause | undefined
   /** `level` only: this agent leads, and changed the length of leases. `reason` says why in a sentence. */
-  readonly level?:
-    | {
-        readonly level: number
-        readonly leaseMs: number
-        /** The length before. */
-        readonly fromMs: number
-        readonly cause: LevelCause
-        readonly by: Id | null
-      }
-    | undefined
+  readonly level?: LevelStep | undefined
   /** `view` only. A node that returns with a new incarnation is in both `left` and `joined`. */
   readonly view?:
     | (ViewResponse & { readonly joined: readonly Id[]; readonly left: readonly Id[] })
@@ -304,6 +313,13 @@ export type StepDownResponse = {
   readonly steppedDown: { readonly id: Id; readonly token: number | null }
   /** The node that the term was handed over to. Null when any node could follow. */
   readonly to: Id | null
+  /**
+   * With `to`: who leads next, and how long after the release of the lease the agent knew it. Null if the agent did not
+   * learn it within 5 s.
+   */
+  readonly successor: { readonly id: Id; readonly token: number | null; readonly afterMs: number } | null
+  /** With `to`: why another node leads, or none. Null when the chosen node leads. */
+  readonly problem: string | null
 }
 
 export type LeaseBoundsResponse = {
@@ -315,6 +331,8 @@ export type LeaseBoundsResponse = {
   readonly former: { readonly leaseMinMs: number; readonly leaseMaxMs: number }
   /** The bounds are not stored: a restarted agent has the bounds of its configuration. */
   readonly until: 'restart'
+  /** Which fields to set in the configuration, to keep the bounds after a restart. */
+  readonly toKeep: string
 }
 
 export type RemoveResponse = { readonly group: string; readonly removing: Id }

@@ -128,6 +128,17 @@ groups:
     ])
   })
 
+  it('say where each peer is given: in the group, for all groups, or by a flag', () => {
+    const text =
+      'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\npeers: [b=h:2]\ngroups:\n- { group: x }\n- group: y\n  peers:\n  - b=h:2\n  - c=h:3\n'
+    const places = (given: Given = {}): readonly (readonly string[])[] =>
+      read(text, given).groups.map(({ peersFrom = [] }) =>
+        peersFrom.map((place) => place.replace(/^.*yaml/, 'yaml')),
+      )
+    expect(places()).toEqual([['yaml:4:9'], ['yaml:9:5', 'yaml:10:5']])
+    expect(places({ peers: ['b=h:4'] })).toEqual([['--peer'], ['--peer']])
+  })
+
   it('may have the same list of peers on all nodes', () => {
     const [group] = read(GOOD, { peers: ['a=h1:7400', 'b=h2:7400', 'c=h3:7400'] }).groups
     expect(group?.join).toMatchObject({ peers: ['b=h2:7400', 'c=h3:7400'] })

@@ -41,6 +41,8 @@ export type GroupConfig = {
   readonly join: JoinOptions | StoreJoinOptions
   /** The origin of each field: a flag, a variable, a place in the file, or `default`. */
   readonly from: { readonly [field: string]: string }
+  /** The origin of each entry of `peers`. */
+  readonly peersFrom?: readonly string[]
 }
 
 export type Config = {
@@ -98,7 +100,7 @@ export function configFrom(sources: Sources): Config {
       [node.keyFile].flat().map((name) => keys.get(name)?.key ?? new Uint8Array()),
     )
     for (const { field, message } of combinedProblems(node, join)) problem(field, message)
-    return { node, join, from: merged.from }
+    return { node, join, from: merged.from, peersFrom: placesOfPeers(node, merged, file, path) }
   })
   problems.push(...clashes(ready))
   const admin = readTokenFile(process?.adminTokenFile)
@@ -126,6 +128,18 @@ export function configFrom(sources: Sources): Config {
       [...keys.values(), admin, ...security.secrets],
     ),
   }
+}
+
+/** The place of each entry in the file; for flags and variables, their name. */
+function placesOfPeers(
+  { peers }: NodeConfig,
+  { from }: Layered,
+  file: FileConfig | null,
+  path: readonly PropertyKey[],
+): readonly string[] {
+  const given = from['peers'] ?? 'default'
+  const list = [[...path, 'peers'], ['peers']].find((each) => file?.placeOf(each) === given)
+  return peers.map((_, index) => (list === undefined ? given : (file?.placeOf([...list, index]) ?? given)))
 }
 
 function refuse(problems: readonly Problem[]): void {

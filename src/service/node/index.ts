@@ -34,7 +34,14 @@ export {
 } from './api/errors.ts'
 export { join } from './api/join.ts'
 export type { LossReason } from './api/loss-reason.ts'
-export type { ConclaveNode, LeadOptions, LeaseBounds, StepDownOptions } from './api/node.ts'
+export type {
+  ConclaveNode,
+  HandOver,
+  HandOverOptions,
+  LeadOptions,
+  LeaseBounds,
+  StepDownOptions,
+} from './api/node.ts'
 export type {
   GroupStatus,
   IneligibleReason,
@@ -48,6 +55,7 @@ export type {
   LevelCause,
   LevelChange,
   LevelNeed,
+  LevelStep,
   TimingStatus,
   VoterEvidence,
 } from './api/timing-status.ts'

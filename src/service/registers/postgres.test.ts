@@ -1,15 +1,33 @@
+import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { join } from 'node:path'
+import { join, resolve as resolvePath } from 'node:path'
 import postgres from 'postgres'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../../test/support/conformance.ts'
 import { outages } from '../../../test/support/outages.ts'
 import { silentPort } from '../../../test/support/ports.ts'
 import { describeWith, ownServer } from '../../../test/support/servers.ts'
+import { until } from '../../../test/support/wait.ts'
 import { findFreePorts } from '../chaos/free-ports.ts'
+import { OPEN_TIMEOUT_MS } from './connection.ts'
 import { openRegisters } from './index.ts'
 import { openPostgres } from './postgres.ts'
+
+/** A node that leads until it is asked to end. */
+const PROGRAM = `
+import { join } from 'conclave'
+const node = await join({ group: 'g', id: 'a', protocol: 'epochs', store: process.argv[1], isolation: 'thread' })
+const leading = node.lead(({ signal }) => new Promise((done) => {
+  console.log('leads')
+  signal.addEventListener('abort', () => done(console.log('ended')))
+}))
+process.once('SIGTERM', async () => {
+  await node.close()
+  await leading
+  console.log('closed')
+})
+`
 
 await describeWith('postgres', 'PostgreSQL', (url) => {
   conformance('a table', { open: (group) => openPostgres({ url, table: 'conclave_registers' }, group) })
@@ -89,6 +107,29 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     expect(store.facts.place).toMatch(
       /^postgres:\/\/conclave:\*\*\*@(127\.0\.0\.1:\d+,){2}127\.0\.0\.1:\d+\/postgres/,
     )
+  })
+
+  it('lets a process end that closes its node while the server hangs for longer than a connection attempt', async () => {
+    const server = await ownServer('postgres')
+    onTestFinished(() => server.end())
+    const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, server.url], {
+      cwd: resolvePath(import.meta.dirname, '../../..'),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let said = ''
+    child.stdout.on('data', (data: Buffer) => (said += data.toString()))
+    await until(() => said.includes('leads'))
+    await server.pause()
+    onTestFinished(() => server.resume())
+    await until(() => said.includes('ended'))
+    // By now the first attempts to connect have timed out, and others have followed.
+    await new Promise((done) => setTimeout(done, OPEN_TIMEOUT_MS + 1000))
+    child.kill('SIGTERM')
+    await until(() => said.includes('closed'))
+    // No socket or timer of an aborted call keeps the process running.
+    await until(() => child.exitCode !== null)
+    expect(child.exitCode).toBe(0)
   })
 
   it('leaves no statements behind that wait for a lock', async () => {

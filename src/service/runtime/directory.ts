@@ -124,6 +124,14 @@ export class Directory {
     return null
   }
 
+  /** Where datagrams for a peer are sent; null while its name is not resolved. */
+  resolvedAddressOf(id: NodeId): string | null {
+    const entry = this.#byId.get(id)
+    if (entry === undefined || entry.current === null) return null
+    // A socket for both families takes IPv4 addresses in this form.
+    return showAddress({ host: entry.current.replace(/^::ffff:/, ''), port: entry.address.port })
+  }
+
   /** The peers whose ids are known. */
   named(): readonly { readonly id: NodeId; readonly address: Address; readonly isResolved: boolean }[] {
     return [...this.#entries].flatMap(({ id, address, current }) =>

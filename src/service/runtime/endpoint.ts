@@ -19,47 +19,23 @@ import {
   peerHosting,
 } from '../../protocols/index.ts'
 import { ABOUT } from './about.ts'
-import type { Abouts, ProcessName } from './abouts.ts'
+import type { Abouts } from './abouts.ts'
 import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
-import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
+import { type Address, Directory, type Peer, showAddress } from './directory.ts'
 import type { ElectionEvents } from './election-events.ts'
 import { EndpointObserver } from './endpoint-observer.ts'
+import type { EndpointHooks, EndpointSettings } from './endpoint-settings.ts'
 import { incarnationOf, roundTripOf, sessionsIn, termTokenIn } from './endpoint-state.ts'
 import { InvalidGroupError } from './errors.ts'
 import type { NetworkFaults } from './fault-injection.ts'
 import { GroupStorage } from './group-storage.ts'
 import { Introductions } from './introductions.ts'
-import { Loop, type LoopRecord } from './loop.ts'
+import { Loop } from './loop.ts'
 import { OutOfSession } from './out-of-session.ts'
 import type { ProcessMeasures } from './process-measures.ts'
 import type { DroppedDatagrams } from './refusal-log.ts'
-import type { Sealer } from './seal.ts'
-import type { Storage } from './storage.ts'
 import { type DropReason, Udp } from './udp.ts'
-
-export type EndpointSettings = {
-  readonly self: NodeId
-  readonly listen: Address
-  readonly peers: readonly Peer[]
-  readonly sealer: Sealer
-  readonly storage: Storage
-  readonly clock?: HostClock
-  readonly lookup?: Lookup
-  /** What this process tells its peers about itself. */
-  readonly name?: ProcessName
-}
-
-export type EndpointHooks = {
-  /** `peer`: the node that is configured at the address of the last sender. */
-  dropped(refused: DroppedDatagrams, peer: NodeId | null): void
-  /** A condition for operators: a name that cannot be resolved, two processes with the same id, a one-way link. */
-  warning(what: string, detail: string): void
-  /** The endpoint cannot continue, and has stopped. */
-  failed(error: Error): void
-  /** `before`: the state in which the step was taken; null at the start. */
-  record?(record: LoopRecord, before: Plain): void
-}
 
 /** A protocol got a message whose content is impossible. */
 type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonly problem: string }
@@ -227,6 +203,11 @@ export class Endpoint {
     return entry === null ? null : showAddress(entry.address)
   }
 
+  /** Where datagrams for a peer are sent; null while its name is not resolved. */
+  resolvedAddressOf(id: NodeId): string | null {
+    return this.#directory.resolvedAddressOf(id)
+  }
+
   /** The ids of all peers; null while a peer that was given without an id has not answered. */
   peerIds(): readonly NodeId[] | null {
     const ids = [...this.#directory.entries].map(({ id }) => id)
@@ -330,8 +311,7 @@ export class Endpoint {
 
   /** The sets of voters. It may be called within a step. */
   votersOf(name: string): Insight['voters'] {
-    const { spec } = this.#joined(name)
-    return insightFor(this.self, spec, stateInBundle(this.#loop.state, name), this.#clock.now()).voters
+    return insightFor(this.self, this.spec(name), stateInBundle(this.#loop.state, name), this.now()).voters
   }
 
   /** Why the leader of the group cannot hand over to a node; null if it can. */
@@ -346,6 +326,12 @@ export class Endpoint {
   leaseInsight(name: string): LeaseInsight | null {
     const { spec } = this.#joined(name)
     return this.#loop.inspect((state) => leaseInsightFor(this.self, spec, stateInBundle(state, name)))
+  }
+
+  /** When the current term ends, as far as this node knows. Undefined: the protocol tells it in `insight` only. */
+  leadUntil(name: string): Micros | null | undefined {
+    const { leadUntil } = peerHosting(this.spec(name).protocol)
+    return leadUntil?.(stateInBundle(this.#loop.state, name), this.now())
   }
 
   insight(name: string): Insight {

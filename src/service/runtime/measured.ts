@@ -46,6 +46,8 @@ export type EndedTerm = { readonly token: number | null; readonly cause: Cause; 
 export type NodeDetails = {
   /** As configured; null for this node itself and in a store. */
   readonly address: string | null
+  /** IP address and port to which datagrams for it are sent; null while its name is not resolved. */
+  readonly resolvedAddress: string | null
   readonly role: NodeRole
   readonly priority: number | null
   /** Names the run of its process: another value after a restart. */
@@ -70,6 +72,7 @@ export type Announcement = {
 
 export const NO_DETAILS: NodeDetails = {
   address: null,
+  resolvedAddress: null,
   role: 'voter',
   priority: null,
   run: null,

@@ -48,6 +48,33 @@ describe('testkit', () => {
     expect(first.length).toBeGreaterThan(2)
   })
 
+  it('hands over to a chosen node, and says in virtual time how long that took', async () => {
+    const kit = testkit({ nodes: NODES })
+    const [a] = await leading(kit, [])
+    const handOver = a?.handOver({ to: 'c' })
+    await kit.until(() => kit.leaders.includes('c'))
+    await kit.advance(100)
+    expect(await handOver).toMatchObject({ to: 'c', leader: { id: 'c', token: 2 }, problem: null })
+    expect((await handOver)?.afterMs).toBeLessThanOrEqual(100)
+    await expect(a?.handOver({ to: 'b' })).rejects.toThrow('this node does not lead')
+    await expect(a?.handOver({} as { to: string })).rejects.toThrow('to: ')
+  })
+
+  it('says after 5 s that the chosen node does not lead if no message arrives', async () => {
+    const kit = testkit({ nodes: NODES })
+    const [a] = await leading(kit, [])
+    const handOver = a?.handOver({ to: 'c' })
+    kit.partition(['a'], ['b'], ['c'])
+    await kit.advance(6000)
+    expect(await handOver).toEqual({
+      to: 'c',
+      released: true,
+      leader: null,
+      afterMs: null,
+      problem: 'this node knows no leader 5 s after it released its lease',
+    })
+  })
+
   it('elects the next leader after a crash with a larger token, and lets the crashed node return', async () => {
     const log: string[] = []
     const kit = testkit({ nodes: NODES })

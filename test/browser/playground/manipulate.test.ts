@@ -296,6 +296,8 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await page.getByRole('button', { name: 'Loss' }).press('Enter')
     await page.locator('input[name=loss]').press('Control+a')
     await page.keyboard.type('40')
+    // The button is disabled, and Enter does nothing, until the run with the first event is there.
+    await expect.poll(() => page.getByRole('button', { name: 'Lose messages' }).isEnabled(), POLL).toBe(true)
     await press('Enter')
     await expect.poll(made, POLL).toMatchObject({ loss: 0.4 })
   })

@@ -1,6 +1,6 @@
 /** Carries out the actions of the page. Each resolves to null, or to the reason why it was not done. */
 import { signal } from '@preact/signals'
-import { type Action, isAdmin, type LocalAction, localRequest } from '../view/actions.ts'
+import { type Action, describeHandOver, isAdmin, type LocalAction, localRequest } from '../view/actions.ts'
 import { parseLocal } from './parse.ts'
 import { AgentError, errorOf, request } from './requests.ts'
 import { group, local, note, refresh, status, token } from './store.ts'
@@ -59,7 +59,7 @@ async function readSupervisor(url: string): Promise<void> {
 
 async function stepDown(to: string | null): Promise<void> {
   const leader = status.value?.leader?.id
-  await request(
+  const response = await request(
     '/v1/step-down',
     { group: group.value, token: token.value },
     {
@@ -69,7 +69,12 @@ async function stepDown(to: string | null): Promise<void> {
         : { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ to }) }),
     },
   )
-  note(to === null ? `${leader} stepped down` : `${leader} handed leadership over to ${to}`)
+  if (to === null) {
+    note(`${leader} stepped down`)
+    return
+  }
+  const said: unknown = await response.json().catch(() => null)
+  note(describeHandOver(`${leader}`, to, said))
 }
 
 async function downloadBlackBox(): Promise<void> {

@@ -68,6 +68,7 @@ function node(value: unknown): ObservedNode | null {
     evidenceMsAgo: numberOf(value['evidenceMsAgo']),
     heardMsAgo: numberOf(value['heardMsAgo']),
     address: textOf(value['address']),
+    resolvedAddress: textOf(value['resolvedAddress']),
     role: ROLES.includes(role) ? (role as ObservedNode['role']) : isVoter ? 'voter' : 'observer',
     priority: numberOf(value['priority']),
     version: textOf(value['version']),

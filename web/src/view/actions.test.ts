@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { type Action, describeAction, isAdmin, localRequest, moveNode, proposeSides } from './actions.ts'
+import {
+  type Action,
+  describeAction,
+  describeHandOver,
+  isAdmin,
+  localRequest,
+  moveNode,
+  proposeSides,
+} from './actions.ts'
 
 const PLACE = { agent: 'http://127.0.0.1:7480', group: 'my group', leader: 'n1' }
 
@@ -45,6 +53,24 @@ describe('an action', () => {
   ])('%j is a request to the supervisor', (action, path, body) => {
     expect(localRequest(action)).toEqual({ path, body })
     expect(isAdmin(action)).toBe(false)
+  })
+})
+
+describe('a hand-over', () => {
+  it.each([
+    [
+      { successor: { id: 'n2', token: 4, afterMs: 9 }, problem: null },
+      ', which leads with token 4 after 9 ms',
+    ],
+    [{ successor: null, problem: null }, ''],
+    [null, ''],
+  ])('says when the chosen node leads: %j', (response, leads) => {
+    expect(describeHandOver('n1', 'n2', response)).toBe(`n1 handed leadership over to n2${leads}`)
+  })
+
+  it('says what went wrong', () => {
+    const response = { successor: { id: 'n3', token: 4, afterMs: 9 }, problem: 'n3 leads next, not n2' }
+    expect(describeHandOver('n1', 'n2', response)).toBe('n1 stepped down, but n3 leads next, not n2')
   })
 })
 

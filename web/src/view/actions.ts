@@ -156,3 +156,17 @@ export function proposeSides(
   const first = leader ?? ids[0] ?? ''
   return [ids.filter((id) => id === first), ids.filter((id) => id !== first)]
 }
+
+/** What a hand-over led to, in one line. An agent of an earlier version does not say who leads next. */
+export function describeHandOver(from: string, to: string, response: unknown): string {
+  const { successor, problem } = (response ?? {}) as {
+    readonly successor?: { readonly id: unknown; readonly token: unknown; readonly afterMs: unknown } | null
+    readonly problem?: unknown
+  }
+  if (typeof problem === 'string') return `${from} stepped down, but ${problem}`
+  const leads =
+    typeof successor?.token === 'number' && typeof successor.afterMs === 'number'
+      ? `, which leads with token ${successor.token} after ${successor.afterMs} ms`
+      : ''
+  return `${from} handed leadership over to ${to}${leads}`
+}

@@ -16,6 +16,11 @@ export type StepDownOptions = SignalOption & {
   readonly to?: NodeId
 }
 
+export type HandOverOptions = SignalOption & {
+  /** The node that shall lead next. */
+  readonly to: NodeId
+}
+
 export type NodeSettings = {
   readonly group: string
   readonly id: NodeId

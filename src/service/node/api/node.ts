@@ -31,10 +31,11 @@ import {
 } from './arguments.ts'
 import { causeOf } from './causes.ts'
 import { AlreadyLeadingError, CommandRefusedError, InvalidArgumentError, NodeClosedError } from './errors.ts'
+import { type HandOver, handOverTerm } from './hand-over.ts'
 import { HealthGate } from './health.ts'
 import { type Loss, lossFrom } from './loss-reason.ts'
 import { mismatchWarning } from './mismatch.ts'
-import type { LeadOptions, NodeSettings, StepDownOptions } from './node-settings.ts'
+import type { HandOverOptions, LeadOptions, NodeSettings, StepDownOptions } from './node-settings.ts'
 import { Notifier, nextTerm, type ObservableNode, observeViews } from './notifier.ts'
 import {
   type GroupStatus,
@@ -50,7 +51,8 @@ import { leaseBoundsCommand, levelChangeOf } from './timing-status.ts'
 import { RecentWarnings } from './warnings.ts'
 
 export type { LeaseBounds, SignalOption } from './arguments.ts'
-export type { LeadOptions, NodeSettings, StepDownOptions } from './node-settings.ts'
+export type { HandOver } from './hand-over.ts'
+export type { HandOverOptions, LeadOptions, NodeSettings, StepDownOptions } from './node-settings.ts'
 
 /** A mismatch is reported once. This many reports are remembered. */
 const MAX_REMEMBERED = 1000
@@ -75,6 +77,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   readonly #role: NodeSettings['role']
   readonly #health: HealthGate | null
   readonly #terms: TermManager
+  readonly #timers: NodeSettings['timers']
   #backend: ElectionBackend | null = null
   #lastView: NodeView = NO_VIEW
   #closed: Promise<void> | null = null
@@ -91,6 +94,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     this.mode = mode
     this.lease = lease
     this.#role = role
+    this.#timers = timers
     this.#terms = new TermManager({
       timers,
       drainMs: work.drainMs,
@@ -201,28 +205,30 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
    * lead. Meanwhile the lease is renewed until `signal` is aborted or `drainMs` have passed; then it expires. Resolves to
    * true if the lease was released or there was none.
    *
-   * With `to`, that node leads next, if it is still reachable when the work has ended. Throws CommandRefusedError, and the
-   * term goes on, if it cannot: the protocol, the role of that node, or its reachability do not allow it.
+   * With `to`, that node leads next: the same as `handOver`, which also says who leads.
    */
   async stepDown(options?: StepDownOptions): Promise<boolean> {
     const signal = parseSignal(options)
-    const to = options?.to === undefined ? undefined : parseNodeId('to', options.to)
-    if (to !== undefined) await this.#checkHandOver(to)
+    if (options?.to !== undefined) return (await this.handOver({ to: options.to, signal })).released
     const { term } = this.#terms
-    if (term === null) return true
-    const loss: Loss =
-      to === undefined
-        ? { reason: 'stepped down', detail: null }
-        : { reason: 'stepped down', detail: `this node handed over to ${to}`, kind: 'handed-over' }
-    return this.#terms.drain(term, loss, signal, to)
+    return term === null || this.#terms.drain(term, 'stepped down', signal)
   }
 
-  async #checkHandOver(to: NodeId): Promise<void> {
-    const isLeading = this.#terms.term !== null && this.#terms.term.remaining() > 0
-    const problem = isLeading
-      ? ((await this.#backend?.handOverProblem(to)) ?? null)
-      : 'this node does not lead'
-    if (problem !== null) throw new CommandRefusedError('stepDown', problem)
+  /**
+   * Ends the current term of this node like `stepDown`, so that the node `to` leads next, if it is still reachable when
+   * the work has ended. Resolves when this node knows who leads, or 5 s after it released its lease, or when `signal` is
+   * aborted. Throws CommandRefusedError, and the term goes on, if the protocol, the role of that node, or its
+   * reachability do not allow it.
+   */
+  async handOver(options: HandOverOptions): Promise<HandOver> {
+    const signal = parseSignal(options)
+    const to = parseNodeId('to', (options as HandOverOptions | undefined)?.to)
+    const node = this.#observable()
+    return handOverTerm(
+      { node, terms: this.#terms, backend: this.#backend, timers: this.#timers },
+      to,
+      signal,
+    )
   }
 
   /** A node with a higher priority is preferred as leader. */
@@ -237,7 +243,8 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
 
   /**
    * Changes the bounds of leases of this node, from now until it is closed. A bound that is not given stays. Other nodes
-   * keep theirs: call it on each node, in any order.
+   * keep theirs: call it on each node, in any order. To keep them for the next start, give `leaseMinMs` and `leaseMaxMs`
+   * to `join`.
    */
   async setLeaseBounds(bounds: LeaseBounds, options?: SignalOption): Promise<void> {
     return this.#command(leaseBoundsCommand(bounds, this.#status().timing), options)

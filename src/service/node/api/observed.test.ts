@@ -70,7 +70,9 @@ describe.each(['thread', 'worker'] as const)('nodes in a %s', (isolation) => {
       IDS.map((id) => [id, 'voter', packageVersion(), `http://127.0.0.1:1/${id}`]),
     )
     await until(() => here.status().nodes.every(({ id, rttMs }) => id === 'a' || rttMs !== null))
-    expect(here.status().nodes.find(({ id }) => id === 'b')?.address).toMatch(/^127\.0\.0\.1:\d+$/)
+    const b = here.status().nodes.find(({ id }) => id === 'b')
+    expect(b?.address).toMatch(/^127\.0\.0\.1:\d+$/)
+    expect(b?.resolvedAddress).toBe(b?.address)
     await until(() => leaderOf(all).status().measured.renewalMarginMs !== null)
 
     const leader = leaderOf(all)
@@ -87,7 +89,13 @@ describe.each(['thread', 'worker'] as const)('nodes in a %s', (isolation) => {
     expect(leader.view().role).toBe('leader')
     const chosen = others.at(-1) as ConclaveNode
     const revoked = new Promise((resolve) => leader.once('revoked', resolve))
-    expect(await leader.stepDown({ to: chosen.id })).toBe(true)
+    const former = leader.view().leader?.token ?? 0
+    // The answer comes when the chosen node leads: this node knows its token.
+    const { leader: next, afterMs, ...outcome } = await leader.handOver({ to: chosen.id })
+    expect(outcome).toEqual({ to: chosen.id, released: true, problem: null })
+    expect(next?.id).toBe(chosen.id)
+    expect(next?.token).toBeGreaterThan(former)
+    expect(afterMs).toBeGreaterThanOrEqual(0)
     expect(await revoked).toMatchObject({
       reason: 'stepped down',
       detail: `this node handed over to ${chosen.id}`,
@@ -99,6 +107,9 @@ describe.each(['thread', 'worker'] as const)('nodes in a %s', (isolation) => {
       const known = chosen.status().nodes.find(({ id }) => id === leader.id)
       return known?.lastTerm?.cause.kind === 'handed-over'
     })
+    await until(() => chosen.view().role === 'leader')
+    expect(await chosen.stepDown({ to: leader.id })).toBe(true)
+    expect(chosen.view().leader?.id).toBe(leader.id)
   }, 60_000)
 })
 

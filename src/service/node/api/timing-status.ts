@@ -1,78 +1,27 @@
 /** Leases that tune themselves, as operators see them: the level in force, the reason for it, and each change. */
 import { type Command, type Micros, msOf, type NodeId, type Output } from '../../../core/index.ts'
 import type { LeaseInsight, LeaseNeed } from '../../../protocols/index.ts'
+import type { LevelCause, LevelStep, TimingResponse } from '../../client/index.ts'
 import { showMs } from '../../runtime/index.ts'
 import { type LeaseBounds, parseLeaseBounds } from './arguments.ts'
 import { CommandRefusedError } from './errors.ts'
 
-/** The present length of leases, what it gives, and why. Durations are in milliseconds. */
-export type TimingStatus = {
-  /** The level in force, and the lowest and highest level between the bounds. Each level is 5/4 of the one before. */
-  readonly level: number
-  readonly levels: readonly [least: number, most: number]
-  /** The length of leases at this level, and how often the leader renews its lease. */
-  readonly leaseMs: number
-  readonly renewalMs: number
-  /** What remains of the lease when its first renewal succeeds and takes as long as allowed. */
-  readonly marginMs: number
-  /** The bounds of this node. */
-  readonly leaseMinMs: number
-  readonly leaseMaxMs: number
-  /** From the crash of the leader until another node leads, at this level; null: no node can. */
-  readonly failoverMs: { readonly typical: number; readonly worst: number } | null
-  /** The level that the measurements ask for, and why. Only the leader knows it: null on other nodes. */
-  readonly need: LevelNeed | null
-  /** What each voter measured, as the leader last heard; empty on other nodes. */
-  readonly evidence: readonly VoterEvidence[]
-  /** Nodes that refused a lease outside their bounds, and those bounds. */
-  readonly refusals: readonly {
-    readonly id: NodeId
-    readonly leaseMinMs: number
-    readonly leaseMaxMs: number
-  }[]
-}
-
-export type LevelNeed = {
-  readonly level: number
-  readonly leaseMs: number
-  readonly cause: LevelCause
-  /** The node that supplied the evidence; null if none did. */
-  readonly by: NodeId | null
-  /** One sentence. */
-  readonly text: string
-}
-
-/** Upper bounds: measurements travel as levels. */
-export type VoterEvidence = {
-  readonly id: NodeId
-  readonly latenessMs: number
-  readonly delayMs: number
-  /** The part of the leader's messages that it missed. */
-  readonly loss: number
-  readonly msAgo: number
-}
-
-/**
- * `late`: a node handled timers late. `delay`: messages to a node were slow. `round`: a majority answered slowly.
- * `loss`: messages got lost. `quiet`: nothing was late. `bounds`: the bounds of a node. `inherited`: from the leader
- * before, or from an election that needed more time.
- */
-export type LevelCause = 'late' | 'delay' | 'round' | 'loss' | 'quiet' | 'bounds' | 'inherited'
+export type {
+  LevelCause,
+  LevelNeed,
+  LevelStep,
+  TimingResponse as TimingStatus,
+  VoterEvidence,
+} from '../../client/index.ts'
 
 /** The leader changed the length of leases. */
-export type LevelChange = {
-  readonly level: number
-  readonly leaseMs: number
-  /** The length before. */
-  readonly fromMs: number
-  readonly cause: LevelCause
-  readonly by: NodeId | null
+export type LevelChange = LevelStep & {
   /** One sentence, such as "lease 61 ms -> 119 ms: n3 handled timers up to 48 ms late". */
   readonly text: string
 }
 
 /** `now` is on the clock of the insight. */
-export function timingStatusOf(seen: LeaseInsight, now: Micros): TimingStatus {
+export function timingStatusOf(seen: LeaseInsight, now: Micros): TimingResponse {
   const { level, levels, lock, margin, bounds, failOver, renewalPeriod, need, voters, refusals } = seen
   return {
     level,

@@ -143,6 +143,7 @@ export class GroupObserver {
     const report = this.#endpoint.abouts.reportOf(id, this.#group, now)
     return {
       address: this.#endpoint.addressOf(id),
+      resolvedAddress: this.#endpoint.resolvedAddressOf(id),
       role: report?.group?.role ?? this.#roleOf(id),
       priority: report?.group?.priority ?? null,
       run: report?.run ?? null,

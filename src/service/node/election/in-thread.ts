@@ -50,6 +50,8 @@ import { openSharedEndpoint, type SharedEndpoint } from './shared-endpoint.ts'
 export type LocalElection = ElectionBackend & {
   /** When each node was last heard, on the clock of this process. */
   readonly heard: ReadonlyMap<NodeId, number>
+  /** When the current term ends. Undefined: it changes rarely, and the status tells it. */
+  leadUntil?(): Micros | null | undefined
   /** The part of the status that is cheap to compute, and the rest. */
   coreStatus(): CoreStatus
   observed(): Observed
@@ -156,6 +158,10 @@ class ElectionInThread implements LocalElection {
   observed(): Observed {
     if (this.#observer === null) throw new Error('the election has not started')
     return this.#observer.observed()
+  }
+
+  leadUntil(): Micros | null | undefined {
+    return this.#isClosed ? null : this.#endpoint.leadUntil(this.#settings.group)
   }
 
   coreStatus(): CoreStatus {

@@ -74,8 +74,8 @@ async function blocked(
 
 describe('a main thread that is blocked', () => {
   it('for longer than its lease keeps the term, if not for longer than maxStallMs', async () => {
-    // The lease lasts 880 ms: long enough for the worker of a busy machine, and it ends within the block.
-    const [leader, voter] = await blocked(20_000, 3000, 'worker', 400)
+    // The lease lasts about 2 s: long enough for the worker of a busy machine, and it ends within the block.
+    const [leader, voter] = await blocked(20_000, 6000, 'worker', 1000)
     expect([leader.said('after'), leader.said('later')]).toEqual([['held'], ['held']])
     const seen = voter.said('sees')
     expect(seen.slice(seen.indexOf('a'))).not.toContain('none')
@@ -83,7 +83,7 @@ describe('a main thread that is blocked', () => {
   }, 40_000)
 
   it('loses its term after maxStallMs, in time, and knows at once; then it leads again', async () => {
-    const [leader, voter] = await blocked(300, 3000, 'worker')
+    const [leader, voter] = await blocked(300, 3000, 'worker', 1000)
     expect(leader.said('after')).toEqual(['LeadershipLostError'])
     expect(leader.said('later')).toEqual(['LeadershipLostError stalled'])
     expect(leader.said('revoked')).toEqual(['stalled'])

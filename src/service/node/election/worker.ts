@@ -46,9 +46,9 @@ function withWall(clock: HostClock): HostClock & { wallAhead: Micros } {
 const OBSERVED_INTERVAL: Micros = 1_000_000
 const FEW_NODES = 16
 
-/** The age of a snapshot before a new one is taken. Steps are more frequent, so no change is missed. */
+/** The age of a snapshot before a new one is taken. The end of the leader's lease is published after every turn. */
 const SNAPSHOT_INTERVAL: Micros = 20_000
-/** Short leases need younger ones: a follower knows of its leader for about half of a lease. */
+/** Short leases need younger ones: peers count as reachable for little longer than a lease. */
 const SNAPSHOTS_PER_LEASE = 8
 
 /** One for all elections, because they share one endpoint, which opens and closes it. */
@@ -109,6 +109,8 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       const events = unreported
       unreported = []
       const now = clock.now()
+      const leadUntil = backend.leadUntil?.()
+      if (leadUntil !== undefined) shared.leadUntil = leadUntil
       sendObserved(backend, now)
       if (events.length === 0 && now - snapshotAt < snapshotInterval) return
       snapshotAt = now
