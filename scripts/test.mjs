@@ -13,7 +13,8 @@ import { printTally } from './tally.mjs'
 const VITEST = [process.execPath, resolve(import.meta.dirname, '../node_modules/vitest/vitest.mjs'), 'run']
 /** Half the share of a core that another process gets, and not less: the machine may have other work. */
 const LOWER_PRIORITY = ['nice', '-n', '3']
-const COMPUTING_WORKERS = Math.min(5, Math.max(2, availableParallelism()))
+/** One more than there are cores: some of these tests wait for processes or threads of their own. */
+const COMPUTING_WORKERS = Math.min(5, Math.max(2, availableParallelism()) + 1)
 
 const children = []
 
@@ -46,12 +47,12 @@ function addTallies(files) {
   const tallies = files.map((file) =>
     existsSync(file)
       ? JSON.parse(readFileSync(file, 'utf8'))
-      : { count: { passed: 0, failed: 1, skipped: 0 }, repeated: [] },
+      : { count: { passed: 0, failed: 1, skipped: 0 }, notes: ['failed: a test run that ended before its tests'] },
   )
   const sum = (name) => tallies.reduce((total, { count }) => total + count[name], 0)
   return {
     count: { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') },
-    repeated: tallies.flatMap(({ repeated }) => repeated),
+    notes: tallies.flatMap(({ notes }) => notes),
   }
 }
 

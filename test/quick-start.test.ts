@@ -20,7 +20,6 @@ const blocks = [...text.matchAll(/```(?<info>sh run|text)\n(?<body>.*?)```/gs)].
 
 /**
  * The blocks as one script. The ports 7400 to 7499 of the page become 100 others, so that tests can run side by side.
- * The nodes may be later than on the page, because the machine that runs tests is busy.
  */
 function sessionAt(port: number): string {
   const commands = blocks.filter(({ info }) => info === 'sh run').map(({ body }) => body)
@@ -28,7 +27,6 @@ function sessionAt(port: number): string {
     commands
       .join('')
       .replaceAll(/:74(\d\d)\b/g, (_, last: string) => `:${port + Number(last)}`)
-      .replace('sigmaMs=200', 'sigmaMs=1500')
       // Each question is a process.
       .replaceAll(/do sleep 0\.[12]; done$/gm, 'do sleep 1; done')
   )

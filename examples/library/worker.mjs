@@ -32,7 +32,6 @@ const node = await join({
   peers: nodes.filter((other) => !other.startsWith(`${id}=`)),
   key,
   ...(data === undefined ? {} : { data }),
-  options: { sigmaMs: 300 },
 })
 node.on('warning', ({ what, detail }) => console.error(`${id}: ${what}: ${detail}`))
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => node.close())
@@ -48,7 +47,7 @@ async function work(term) {
     for await (const _ of every(20)) {
       if (term.signal.aborted) return
       // The lease must outlast the write.
-      term.assertHeld(20)
+      term.assertHeld(10)
       appendFileSync(log, `${term.token} ${id}\n`)
     }
   } catch (error) {
