@@ -17,7 +17,8 @@ export default class Tally {
         count[state] += 1
         const name = `${module.relativeModuleId}: ${test.fullName}`
         if (state === 'failed') notes.push(describe('failed', name, errors[0]))
-        else if (test.diagnostic()?.flaky === true) notes.push(describe('passed when repeated', name, errors?.[0]))
+        else if (test.diagnostic()?.flaky === true)
+          notes.push(describe('passed when repeated', name, errors?.[0]))
       }
     }
     const file = process.env.TALLY_FILE

@@ -47,7 +47,10 @@ function addTallies(files) {
   const tallies = files.map((file) =>
     existsSync(file)
       ? JSON.parse(readFileSync(file, 'utf8'))
-      : { count: { passed: 0, failed: 1, skipped: 0 }, notes: ['failed: a test run that ended before its tests'] },
+      : {
+          count: { passed: 0, failed: 1, skipped: 0 },
+          notes: ['failed: a test run that ended before its tests'],
+        },
   )
   const sum = (name) => tallies.reduce((total, { count }) => total + count[name], 0)
   return {
