@@ -62,7 +62,7 @@ it(
   async () => {
     const shown = blocks.filter(({ info }) => info === 'text').flatMap(({ body }) => body.trim().split('\n'))
     expect(shown.length).toBeGreaterThan(3)
-    const { code, output } = await runSession(sessionAt(20_000 + (process.pid % 110) * 100))
+    const { code, output } = await runSession(sessionAt(25_000 + (process.pid % 70) * 100))
     const problem = code === 0 ? missingLine(shown, output) : `exit code ${code}`
     expect(problem === null ? null : `${problem}\n${output}`).toBeNull()
   },

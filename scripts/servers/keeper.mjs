@@ -2,28 +2,15 @@
 // the kernel kills the servers (setpriv --pdeathsig).
 import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findFreePorts } from '../../dist/service/chaos/free-ports.js'
 import { install } from './install.mjs'
 import { RECIPES } from './recipes.mjs'
 
 const TIMEOUT_MS = 60_000
 const POLL_MS = 20
-
-async function freePorts(count) {
-  const held = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-      return server
-    }),
-  )
-  const ports = held.map((server) => server.address().port)
-  await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
-}
 
 function idOf(user) {
   const id = (flag) => Number(spawnSync('id', [flag, user], { encoding: 'utf8' }).stdout)
@@ -52,7 +39,7 @@ export async function startServer(name, more = []) {
   const log = join(folder, 'server.log')
   const owner = recipe.user !== undefined && process.getuid?.() === 0 ? idOf(recipe.user) : null
   if (owner !== null) chownSync(folder, owner.uid, owner.gid)
-  const ports = await freePorts(recipe.ports)
+  const ports = await findFreePorts(recipe.ports, 'tcp')
   let child = null
 
   const run = async () => {

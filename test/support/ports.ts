@@ -2,9 +2,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { findFreePorts as free } from '../../src/service/chaos/free-ports.ts'
 
-/** UDP ports on loopback that are free at this moment. */
+/** Ports on loopback that are free at this moment, for UDP and TCP. */
 export function freePorts(count: number): Promise<readonly number[]> {
-  return free(count, 'udp')
+  return free(count, 'both')
 }
 
 /** A port that accepts connections and never sends anything, until the test ends. */

@@ -1,11 +1,20 @@
-/** Finds unused loopback ports. All are held until the last is found, so that they differ. */
+/**
+ * Finds unused loopback ports. All are held until the last is found, so that they differ. They are not in the range from
+ * which systems take ports for outgoing connections, so they stay free while a process that listens there restarts.
+ */
 import { createSocket } from 'node:dgram'
 import { type AddressInfo, createServer } from 'node:net'
 
 type HeldPort = { readonly port: number; release(): Promise<void> }
 
 const HOLDERS = { udp: holdUdp, tcp: holdTcp, both: holdBoth }
-const MAX_TRIES = 20
+const MAX_TRIES = 200
+const FIRST_PORT = 10_240
+const PORTS = 14_000
+/** Processes that search at the same time begin far from each other. */
+const STRIDE = 131
+
+let searched = process.pid * STRIDE
 
 /**
  * Prefers consecutive ports from `first`; uses any free port where one is taken, or if `first` is 0. With `both`, the
@@ -19,11 +28,21 @@ export async function findFreePorts(
   const hold = HOLDERS[kind]
   const held = await Promise.all(
     Array.from({ length: count }, (_, index) =>
-      first === 0 ? hold(0) : hold(first + index).catch(() => hold(0)),
+      first === 0 ? holdAny(hold) : hold(first + index).catch(() => holdAny(hold)),
     ),
   )
   await Promise.all(held.map(({ release }) => release()))
   return held.map(({ port }) => port)
+}
+
+async function holdAny(hold: (port: number) => Promise<HeldPort>, tries = 1): Promise<HeldPort> {
+  searched += 1
+  try {
+    return await hold(FIRST_PORT + (searched % PORTS))
+  } catch (error) {
+    if (tries === MAX_TRIES) throw error
+    return holdAny(hold, tries + 1)
+  }
 }
 
 function holdUdp(port: number): Promise<HeldPort> {
@@ -44,19 +63,18 @@ function holdTcp(port: number): Promise<HeldPort> {
   })
 }
 
-async function holdBoth(port: number, tries = 1): Promise<HeldPort> {
+async function holdBoth(port: number): Promise<HeldPort> {
   const udp = await holdUdp(port)
   try {
-    const tcp = await holdTcp(udp.port)
+    const tcp = await holdTcp(port)
     return {
-      port: udp.port,
+      port,
       async release() {
         await Promise.all([udp.release(), tcp.release()])
       },
     }
   } catch (error) {
     await udp.release()
-    if (port !== 0 || tries === MAX_TRIES) throw error
-    return holdBoth(0, tries + 1)
+    throw error
   }
 }
