@@ -13,8 +13,7 @@ import { printTally } from './tally.mjs'
 const VITEST = [process.execPath, resolve(import.meta.dirname, '../node_modules/vitest/vitest.mjs'), 'run']
 /** Half the share of a core that another process gets, and not less: the machine may have other work. */
 const LOWER_PRIORITY = ['nice', '-n', '3']
-/** One more than there are cores: some of these tests wait for processes or threads of their own. */
-const COMPUTING_WORKERS = Math.min(5, Math.max(2, availableParallelism()) + 1)
+const COMPUTING_WORKERS = Math.min(5, Math.max(2, availableParallelism()))
 
 const children = []
 

@@ -1,4 +1,5 @@
-/** Chromium for tests of the live page. */
+/** Chromium for tests of pages. */
+import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, chromium, type Page } from 'playwright-core'
 
 const FLAGS = [
@@ -52,4 +53,17 @@ export class TestBrowser {
 /** Waits until the banner shows a level. */
 export async function untilLevel(page: Page, level: string): Promise<void> {
   await page.locator(`.banner[data-level="${level}"]`).waitFor()
+}
+
+/**
+ * What axe finds in a part of the page, or in all of it. Embedded pages are left out: so axe needs no further page for its
+ * result, which takes longer than the search.
+ */
+export async function findAxeViolations(page: Page, part = 'html'): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page })
+    .setLegacyMode(true)
+    .include(part)
+    .exclude('iframe')
+    .analyze()
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
 }

@@ -4,11 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { AxeBuilder } from '@axe-core/playwright'
 import { expect, it } from 'vitest'
 import { ROOT } from '../support/documents.ts'
 import { describeWithTool } from '../support/servers.ts'
-import { TestBrowser } from './browser.ts'
+import { findAxeViolations, TestBrowser } from './browser.ts'
 import { startSite } from './playground/site.ts'
 
 await describeWithTool('chromium', 'the website of the documents', (program) => {
@@ -22,8 +21,7 @@ await describeWithTool('chromium', 'the website of the documents', (program) => 
       const lesson = page.frameLocator('iframe[title="Lesson: ballot-tie"]')
       await page.locator('iframe[title="Lesson: ballot-tie"]').scrollIntoViewIfNeeded()
       await lesson.getByRole('group', { name: 'Actions' }).or(lesson.getByText('Task')).first().waitFor()
-      const { violations } = await new AxeBuilder({ page }).exclude('iframe').analyze()
-      expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([])
+      expect(await findAxeViolations(page)).toEqual([])
       expect(browser.problems).toEqual([])
     } finally {
       await browser.close()

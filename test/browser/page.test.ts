@@ -1,12 +1,10 @@
 /** The live page against an agent that says what the test wants. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import { AxeBuilder } from '@axe-core/playwright'
-import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { StatusResponse } from '../../src/service/client/index.ts'
 import { describeWithTool } from '../support/servers.ts'
-import { TestBrowser, untilLevel } from './browser.ts'
+import { findAxeViolations, TestBrowser, untilLevel } from './browser.ts'
 import { exampleStatus } from './example.ts'
 import { FakeAgent } from './fake-agent.ts'
 
@@ -38,11 +36,6 @@ await describeWithTool('chromium', 'the live page', (program) => {
     if (problems.length > 0) throw new Error(problems.join('\n'))
   })
 
-  const expectNoViolations = async (page: Page): Promise<void> => {
-    const { violations } = await new AxeBuilder({ page }).analyze()
-    expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([])
-  }
-
   it.each([
     ['light', 1440, 790, 'pictures'],
     ['dark', 1440, 790, 'tables'],
@@ -67,7 +60,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
       await page.getByRole('button', { name: 'Show who hears whom as a table' }).click()
       await page.getByRole('button', { name: 'Show the charts as a table' }).click()
     }
-    await expectNoViolations(page)
+    expect(await findAxeViolations(page)).toEqual([])
     await page.context().close()
   })
 
@@ -126,7 +119,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
     agent.sendEvents([{ event: 'level', leader: 'n1', reason }])
     await page.locator('.log-row.kind-level').getByText(reason).waitFor()
     expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBe(790)
-    await expectNoViolations(page)
+    expect(await findAxeViolations(page)).toEqual([])
     await page.context().close()
   })
 

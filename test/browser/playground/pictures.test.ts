@@ -1,9 +1,8 @@
 /** What the playground shows: going back, sizes, themes, accessibility. */
-import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { describeWithTool } from '../../support/servers.ts'
-import { TestBrowser } from '../browser.ts'
+import { findAxeViolations, TestBrowser } from '../browser.ts'
 import { openPlayground, openScenario, type Site, startSite } from './site.ts'
 
 /** A busy machine needs time for a frame. */
@@ -25,12 +24,6 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
     if (problems.length > 0) throw new Error(problems.join('\n'))
   })
 
-  /** In a part of the page, or in all of it. */
-  const violations = async (page: Page, part = 'html'): Promise<readonly string[]> => {
-    const { violations: found } = await new AxeBuilder({ page }).include(part).analyze()
-    return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
-  }
-
   it.each([
     ['light', 'dark', 1440, 790],
     ['dark', 'light', 390, 844],
@@ -44,14 +37,14 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
     expect(scrollWidth).toBe(width)
     // On a laptop everything is visible without scrolling.
     if (width > 1000) expect(scrollHeight).toBe(height)
-    expect(await violations(page)).toEqual([])
+    expect(await findAxeViolations(page)).toEqual([])
     await page.emulateMedia({ colorScheme: other })
-    expect(await violations(page)).toEqual([])
+    expect(await findAxeViolations(page)).toEqual([])
     await page.getByRole('button', { name: 'Show the pictures as tables' }).click()
     expect(await page.locator('.tables').innerText()).toContain('Nodes at 560.000 ms')
-    expect(await violations(page, '.tables')).toEqual([])
+    expect(await findAxeViolations(page, '.tables')).toEqual([])
     await page.emulateMedia({ colorScheme: theme })
-    expect(await violations(page, '.tables')).toEqual([])
+    expect(await findAxeViolations(page, '.tables')).toEqual([])
     await page.context().close()
   })
 
@@ -78,7 +71,7 @@ await describeWithTool('chromium', 'the pictures of the playground', (program) =
       const page = withDialogs
       await page.getByRole('banner').getByRole('button', { name, exact: true }).click()
       await page.getByRole('dialog').waitFor()
-      expect(await violations(page, 'dialog[open]')).toEqual([])
+      expect(await findAxeViolations(page, 'dialog[open]')).toEqual([])
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'hidden' })
     },
