@@ -52,7 +52,8 @@ function start() {
   server = spawn('ip', words, { stdio: 'ignore' })
 }
 
-createInterface({ input: createReadStream(fifo) }).on('line', (line) => {
+// Open for writing too: otherwise the stream ends with the first server, and the states of the next one are lost.
+createInterface({ input: createReadStream(fifo, { flags: 'r+' }) }).on('line', (line) => {
   if (line.includes('"bench" MASTER')) say('led')
 })
 // A server that ends properly announces that it no longer leads.
