@@ -1,30 +1,16 @@
-// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]|recovery|http [SECONDS] [SIGMA_MS]|watchers [SECONDS] [WATCHERS]|page [TIMES]|playground [ROUNDS]|busy [SECONDS] [LOOPS]|adaptive [KILLS] [OTHERS] [BUSY_S] [IDLE_S] [COST_S] [WARM_S]]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- NAME [NUMBER...]]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// Without a name it runs all benchmarks of ROOMS. An unknown name prints all names.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
 // alike; the baseline of the moment stands before and after, because only figures beside the same one compare.
+/* oxlint-disable no-await-in-loop -- one benchmark after the other */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { printAdaptive } from './adaptive.mjs'
-import { printAgent } from './agent.mjs'
 import { printBaseline } from './baseline.mjs'
-import { printBusy } from './busy.mjs'
-import { printElections } from './elections.mjs'
 import { measureEpochs, printEpochs } from './epochs.mjs'
 import { exploreGroups, measureExplore } from './explore.mjs'
-import { printFailover } from './failover.mjs'
-import { printFlood } from './flood.mjs'
-import { printGroups } from './groups.mjs'
-import { printHeld } from './held.mjs'
-import { printHttp } from './http.mjs'
-import { printIdle } from './idle.mjs'
-import { printPage } from './page.mjs'
-import { printPlayground } from './playground.mjs'
-import { printRecovery } from './recovery.mjs'
 import { measureSim, simGroups } from './sim.mjs'
-import { printStores } from './stores.mjs'
-import { printViews } from './views.mjs'
-import { printWatchers } from './watchers.mjs'
 
 const ROUNDS = 3
 const MEASURE = { sim: measureSim, explore: measureExplore, epochs: measureEpochs }
@@ -54,32 +40,53 @@ function printGroup(group) {
   }
 }
 
+/** A benchmark is loaded when it runs: the modules of the others would take memory, and so time. */
+const ROOMS = {
+  sim: () => simGroups.forEach(printGroup),
+  explore: () => exploreGroups.forEach(printGroup),
+  elections: async () => (await import('./elections.mjs')).printElections(),
+  groups: async () => (await import('./groups.mjs')).printGroups(),
+  flood: async () => (await import('./flood.mjs')).printFlood(),
+  epochs: () => printEpochs(runApart),
+  held: async () => (await import('./held.mjs')).printHeld(),
+  agent: async () => (await import('./agent.mjs')).printAgent(),
+  /** [TIMES] */
+  failover: async (times = 20) => (await import('./failover.mjs')).printFailover(times),
+  /** [TIMES] */
+  stores: async (times = 10) => (await import('./stores.mjs')).printStores(times),
+  /** [SECONDS] */
+  idle: async (seconds = 20) => (await import('./idle.mjs')).printIdle(seconds),
+  /** [SECONDS] [WATCHERS] */
+  watchers: async (seconds = 20, count = 1000) =>
+    (await import('./watchers.mjs')).printWatchers(seconds, count),
+  /** [TIMES] */
+  views: async (times = 10) => (await import('./views.mjs')).printViews(times),
+  /** [TIMES] */
+  page: async (times = 10) => (await import('./page.mjs')).printPage(times),
+  /** [ROUNDS] */
+  playground: async (rounds = 5) => (await import('./playground.mjs')).printPlayground(rounds),
+  recovery: async () => (await import('./recovery.mjs')).printRecovery(),
+  /** [SECONDS] [SIGMA_MS] */
+  http: async (seconds = 10, ...more) => (await import('./http.mjs')).printHttp(seconds, ...more),
+}
+
+/** They run only by name. */
+const LONG_ROOMS = {
+  /** [SECONDS] [LOOPS] */
+  busy: async (seconds = 20, loops = 4) => (await import('./busy.mjs')).printBusy(seconds, loops),
+  /** [KILLS] [OTHERS] [BUSY_S] [IDLE_S] [COST_S] [WARM_S] */
+  adaptive: async (...numbers) => (await import('./adaptive.mjs')).printAdaptive(...numbers),
+}
+
 const [room, ...words] = process.argv.slice(2)
+const rooms = { ...ROOMS, ...LONG_ROOMS }
 if (room in MEASURE && words.length === 2)
   console.log(JSON.stringify(MEASURE[room](words[0], Number(words[1]))))
-else {
+else if (room !== undefined && !Object.hasOwn(rooms, room)) {
+  console.error(`bench: ${room}: unknown benchmark; use one of ${Object.keys(rooms).join(', ')}`)
+  process.exitCode = 2
+} else {
   printBaseline()
-  for (const group of [...simGroups, ...exploreGroups]) {
-    if (room === undefined || room === group[0][0]) printGroup(group)
-  }
-  if (room === undefined || room === 'elections') printElections()
-  if (room === undefined || room === 'groups') await printGroups()
-  if (room === undefined || room === 'flood') await printFlood()
-  if (room === undefined || room === 'epochs') printEpochs(runApart)
-  if (room === undefined || room === 'held') await printHeld()
-  if (room === undefined || room === 'agent') await printAgent()
-  if (room === undefined || room === 'failover') await printFailover(Number(words[0] ?? 20))
-  if (room === undefined || room === 'stores') await printStores(Number(words[0] ?? 10))
-  if (room === undefined || room === 'idle') await printIdle(Number(words[0] ?? 20))
-  if (room === undefined || room === 'watchers')
-    await printWatchers(Number(words[0] ?? 20), Number(words[1] ?? 1000))
-  if (room === 'adaptive') await printAdaptive(...words.map(Number))
-  if (room === 'busy') await printBusy(Number(words[0] ?? 20), Number(words[1] ?? 4))
-  if (room === undefined || room === 'views') await printViews(Number(words[0] ?? 10))
-  if (room === undefined || room === 'page') await printPage(Number(words[0] ?? 10))
-  if (room === undefined || room === 'playground') await printPlayground(Number(words[0] ?? 5))
-  if (room === undefined || room === 'recovery') await printRecovery()
-  if (room === undefined || room === 'http')
-    await printHttp(...(words.length === 0 ? [10] : words.map(Number)))
+  for (const run of room === undefined ? Object.values(ROOMS) : [rooms[room]]) await run(...words.map(Number))
   printBaseline()
 }

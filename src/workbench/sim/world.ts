@@ -178,8 +178,8 @@ export class World {
   run(until: Micros): void {
     const agenda = this.#agenda
     const maxSteps = this.#hooks.maxSteps ?? MOST_STEPS
-    while (agenda.nextAt <= until) {
-      this.#now = agenda.nextAt
+    for (let next = agenda.nextAt; next <= until; next = agenda.nextAt) {
+      this.#now = next
       const pending = agenda.take()
       if (pending !== null) this.#process(pending)
       if (this.#steps > maxSteps) {
