@@ -32,7 +32,7 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     now: Micros,
   ): boolean {
     const { lock, promised } = state.vote
-    const { request, beacon } = election
+    const { request } = election
     if (refusedBounds(state, election) !== null) return false
     const isFree = lock === null || lock.until < now || lock.owner === from
     if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
@@ -52,7 +52,7 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
       )
         return false
     }
-    return isBestCandidate(state, from, beacon, now)
+    return isBestCandidate(state, from, election, now)
   }
 
   /**

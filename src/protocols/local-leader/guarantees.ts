@@ -126,17 +126,23 @@ function successionDelay({ mode, fast }: Timing): Micros {
  */
 function afterCrash(group: Group): Pick<Guarantees, 'detection' | 'failOver'> {
   const { timing, voters, usual } = group
-  const { delay, expires, lateness } = timing
-  const gone = delay + inTrueTime(expires, timing)
-  const detected = delay + inTrueTime(expires + successionDelay(timing), timing) + lateness
+  const { expires } = timing
   const silence = expires + successionDelay(timing) - sinceLastMessage(timing) + mean(usual)
   return {
-    detection: { typical: silence, worst: detected },
-    failOver: {
-      typical: silence + usualRound(group, voters - 2),
-      worst: Math.max(detected, gone + retry(timing)) + roundOf(timing),
-    },
+    detection: { typical: silence, worst: detectsWithin(timing) },
+    failOver: { typical: silence + usualRound(group, voters - 2), worst: failsOverWithin(timing) },
   }
+}
+
+function detectsWithin(timing: Timing): Micros {
+  const { delay, expires, lateness } = timing
+  return delay + inTrueTime(expires + successionDelay(timing), timing) + lateness
+}
+
+/** From the crash of a leader until another node leads, at most. */
+export function failsOverWithin(timing: Timing): Micros {
+  const gone = timing.delay + inTrueTime(timing.expires, timing)
+  return Math.max(detectsWithin(timing), gone + retry(timing)) + roundOf(timing)
 }
 
 function handOver(group: Group): Expected {

@@ -13,6 +13,7 @@ import { carriedMessages, FAIL_AWARE_KINDS, failAware, failAwareKind } from '../
 import { hostShowing } from '../host.ts'
 import { handsOverWithinOf, leadsWithinOf, reachableWithinOf } from './constants.ts'
 import { rulesWith } from './defects.ts'
+import { failoverTermsOf } from './failover-terms.ts'
 import { agreed, createLocalLeader, timingFor, timingInState } from './group.ts'
 import { reachableIn } from './insight.ts'
 import { leaseMs } from './lease-options.ts'
@@ -37,8 +38,8 @@ const kappaFor = (chosen: LocalLeaderOptions, nodes: number): number =>
   rulesWith(chosen.misreading).kappa(timingFor(chosen, nodes))
 
 /**
- * The longest time without a leader, the time until a leader stays, how long a node stays back after it stepped down, and
- * how soon a chosen successor leads.
+ * The longest time without a leader, the time until a leader stays, how long a node stays back after it stepped down, how
+ * soon a chosen successor leads, and how soon another node leads after a crash.
  */
 function progressOf(chosen: LocalLeaderOptions, nodes: number): Constants {
   if (chosen.mode !== 'majority' || chosen.rule !== 'quorum') return {}
@@ -47,7 +48,9 @@ function progressOf(chosen: LocalLeaderOptions, nodes: number): Constants {
   const retirement = Math.ceil(timing.retirement * (1 + 2 * timing.rho))
   // Leaders that rotate do not stay.
   const supportsWithin = leadsWithin + microsOf(chosen.holdDownMs)
-  const shared = { leadsWithin, retirement, supportsWithin, handsOverWithin: handsOverWithinOf(timing) }
+  const voters = chosen.voters?.length ?? nodes - chosen.observers.length
+  const after = { handsOverWithin: handsOverWithinOf(timing), ...failoverTermsOf(chosen, voters) }
+  const shared = { leadsWithin, retirement, supportsWithin, ...after }
   if (chosen.termMs !== null) return shared
   return { ...shared, keepsAfter: 2 * leadsWithin + microsOf(chosen.holdDownMs) }
 }

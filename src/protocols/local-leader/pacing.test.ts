@@ -79,12 +79,15 @@ describe('the level of a leader', () => {
       lateMs: [20, 80],
       forMs: 2000,
     }))
-    const spiky = run(3, { events, untilMs: 620_000 })
-    const count = (from: number, to: number): number =>
-      ofType(spiky, 'level').filter(({ atMs }) => atMs >= from && atMs < to).length
-    expect(count(0, 620_000)).toBeLessThan(60)
-    expect(count(320_000, 620_000)).toBeLessThan(20)
-    expect(leads(spiky)).toBeLessThan(10)
+    const runs = [1, 2].map((seed) => run(3, { events, untilMs: 620_000, seed }))
+    for (const spiky of runs) {
+      const count = (from: number, to: number): number =>
+        ofType(spiky, 'level').filter(({ atMs }) => atMs >= from && atMs < to).length
+      expect(count(0, 620_000)).toBeLessThan(60)
+      expect(count(320_000, 620_000)).toBeLessThan(20)
+    }
+    // On average: how many terms a spike ends depends on chance.
+    expect(runs.reduce((sum, spiky) => sum + leads(spiky), 0)).toBeLessThan(10 * runs.length)
   }, 120_000)
 
   it('is not changed by one slow follower of five', () => {

@@ -4,7 +4,7 @@ import type { Receipt } from '../../links/index.ts'
 import type { Timing } from './constants.ts'
 import { type Context, UNWILLING } from './context.ts'
 import type { HeartbeatSuppression } from './heartbeat-suppression.ts'
-import { LONGEST_LOCK } from './levels.ts'
+import { LONGEST_LOCK, levelFor } from './levels.ts'
 import { type Beacon, type Election, isSame } from './messages.ts'
 import { isAlive, isOneWay, isRival, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Rank } from './rank.ts'
@@ -255,19 +255,39 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     })
   }
 
+  /**
+   * With adaptive timing, a node that stood still has a higher level for a while, and would believe for longer that a leader
+   * which has crashed is up. So rivals of a candidate expire by the level of its request, if that is lower.
+   */
+  function rivalExpiresFor(election: Election, timing: Timing): Micros {
+    const own = rivalExpiresOf(timing)
+    if (adaptive === null || election.lock === undefined) return own
+    return Math.min(own, rivalExpiresOf(adaptive.timingAt(levelFor(election.lock))))
+  }
+
+  /**
+   * Whether a candidate asks for a shorter lock than this node would. A node that stood still needs more time for a while. It
+   * would become a candidate late, and the group would get long leases: the other node is the better leader now.
+   */
+  function asksForLess({ pace }: LocalLeaderState, { lock }: Election): boolean {
+    return pace !== null && lock !== undefined && levelFor(lock) < pace.level
+  }
+
   /** Whether no other candidate, nor this node, ranks before the sender. */
-  function isBestCandidate(state: LocalLeaderState, from: NodeId, beacon: Beacon, now: Micros): boolean {
+  function isBestCandidate(state: LocalLeaderState, from: NodeId, election: Election, now: Micros): boolean {
     if (mostRequests !== null) return true
+    const { beacon } = election
     const rank: Rank = beacon
     const timing = timingIn(state)
     const { expires } = timing
-    const rivalExpires = rivalExpiresOf(timing)
+    const rivalExpires = rivalExpiresFor(election, timing)
     const patience = patienceIn(state)
     // This node supports a leader until it has made sure that it could lead itself, and announces its candidacy. A node
     // that has lost its rank prefers every other node: where all have lost it, the first of them may be unable to win.
     const { candidate, record } = state.eligibility
     const isContent = recordsFailures && ((beacon.lease !== null && !candidate) || record.proofs !== null)
-    if (from !== self && !isContent && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
+    const isAbove = isEligible(state) && outranks(rankOf(state, now), self, rank, from)
+    if (from !== self && isAbove && !isContent && !asksForLess(state, election)) {
       if (!isWithoutMajority(state, now)) return false
     }
     for (const { id, index } of others) {
@@ -277,6 +297,21 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
       if (!isOneWay(peer, now, expires)) return false
     }
     return true
+  }
+
+  /**
+   * The state in which a node supports a request: rivals that were gone for this decision stay gone. At a higher level they
+   * would count again, and the node would refuse the next renewal.
+   */
+  function forgetExpiredRivals(state: LocalLeaderState, election: Election, now: Micros): LocalLeaderState {
+    if (adaptive === null) return state
+    const rivalExpires = rivalExpiresFor(election, timingIn(state))
+    const isGone = (peer: Peer | null): boolean =>
+      peer !== null && peer.candidate && !isAlive(peer, now, rivalExpires)
+    const { peers } = state.known
+    return peers.some(isGone)
+      ? withKnown(state, { peers: peers.map((peer) => (isGone(peer) ? null : peer)) })
+      : state
   }
 
   /** A candidate that has not heard this node for long would not hear its answer, so a lock would only harm others. */
@@ -342,6 +377,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     betterUntil,
     hasSuccessor,
     isBestCandidate,
+    forgetExpiredRivals,
     isUnheardBy,
     couldWin,
     isWithoutMajority,

@@ -1,6 +1,14 @@
 /** With adaptive timing, a node that stood still once does not slow its group down for long. */
 import { describe, expect, it } from 'vitest'
 import { ids, simulate } from '../../../test/support/run.ts'
+import { sized } from '../../../test/support/sizes.ts'
+import { present } from '../../core/index.ts'
+import { parseScenario } from '../../workbench/scenario/index.ts'
+import { Random } from '../../workbench/scenario/random.ts'
+import { runScenario } from '../../workbench/sim/index.ts'
+import { specNamed } from '../../workbench/specs/index.ts'
+import { catalogue } from '../index.ts'
+import { localLeaderDefinition } from './index.ts'
 import { lockAt } from './levels.ts'
 
 type Happened = { readonly atMs: number; readonly type: string; readonly level: number }
@@ -64,3 +72,88 @@ describe('a group whose followers were all paused for two seconds', () => {
     expect(levels.at(-1)?.atMs).toBeLessThan(77_000)
   })
 })
+
+describe('a failover takes no longer than the lease in force allows', () => {
+  const spec = present(specNamed('failover-in-time'), 'failover-in-time')
+  const judge = (file: object) => {
+    const world = { protocol: 'local-leader', network: { delayMs: [0.05, 0.4] }, clocks: { driftPpm: 50 } }
+    return runScenario(localLeaderDefinition, parseScenario({ ...world, ...file }, catalogue), {
+      specs: [spec],
+    }).specs[0]
+  }
+
+  it('although a voter stood still, and believes for longer that the leader is up', () => {
+    const events = [
+      { atMs: 396, command: { node: 1, do: 'stepDown' } },
+      { atMs: 9065, pause: 3, forMs: 712 },
+      { atMs: 9065, pause: 1, forMs: 2315 },
+      { atMs: 46_924, pause: 3, forMs: 2453 },
+      { atMs: 59_557, crash: 1 },
+    ]
+    const options = { timing: 'adaptive', sticky: false }
+    const file = { nodes: ids(3), options, events, untilMs: 70_000, seed: 27 }
+    expect(judge(file)).toMatchObject({ verdict: 'held', judged: 1 })
+    // The next leader is not lost when it asks for a longer lock.
+    const ends = run({ ...file, network: { delayMs: [0.05, 0.4] } }).filter(
+      ({ atMs, type }) => atMs > 59_557 && type === 'demoted',
+    )
+    expect(ends).toEqual([])
+  })
+
+  it('although the voter that stood still ranks first', () => {
+    const events = [
+      { atMs: 961, pause: 2, forMs: 1130 },
+      { atMs: 2584, suspend: 2, forMs: 1502 },
+      { atMs: 5190, crash: 1 },
+    ]
+    const options = { timing: 'adaptive', sticky: true }
+    expect(judge({ nodes: ids(3), options, events, untilMs: 8000, seed: 96 })).toMatchObject({
+      verdict: 'held',
+      judged: 1,
+    })
+  })
+
+  it('after any stalls, restarts and hand-overs', () => {
+    let judged = 0
+    for (let seed = 1; seed <= sized(8, 1000); seed++) {
+      const verdict = judge(stalledGroup(seed))
+      expect([seed, verdict]).not.toMatchObject([seed, { verdict: 'violated' }])
+      judged += verdict?.verdict === 'held' ? verdict.judged : 0
+    }
+    expect(judged).toBeGreaterThan(3)
+  }, 120_000)
+})
+
+/** Something happens to some nodes, and then all nodes crash one after the other, and return. */
+function stalledGroup(seed: number): object {
+  const random = new Random(seed)
+  const nodes = ids(random.chance(0.5) ? 3 : 5)
+  const events: object[] = []
+  let atMs = random.integer(300, 3000)
+  for (let left = random.integer(1, 4); left > 0; left--) {
+    const node = random.integer(1, nodes.length)
+    const forMs = random.integer(10, 3000)
+    const possible: readonly (readonly object[])[] = [
+      [{ atMs, pause: node, forMs }],
+      [{ atMs, suspend: node, forMs }],
+      [
+        { atMs, crash: node },
+        { atMs: atMs + forMs, recover: node },
+      ],
+      [{ atMs, command: { node, do: 'stepDown' } }],
+      [
+        { atMs, pause: node, forMs },
+        { atMs, pause: (node % nodes.length) + 1, forMs },
+      ],
+    ]
+    events.push(...(possible[random.integer(0, possible.length - 1)] ?? []))
+    atMs += forMs + random.integer(10, random.chance(0.5) ? 6000 : 40_000)
+  }
+  for (const node of nodes) {
+    events.push({ atMs, crash: node }, { atMs: atMs + 9000, recover: node })
+    atMs += 15_000
+  }
+  const profile = random.chance(0.5) ? 'fast' : 'lan'
+  const options = { timing: 'adaptive', sticky: random.chance(0.5), profile }
+  return { nodes, options, events, untilMs: atMs, seed }
+}

@@ -47,7 +47,7 @@ export function createVoting(
 ) {
   const { self, isMajority, isLeading, stableOf, settings } = context
   const { beaconFor, sendNotice } = beacons
-  const { recordBeacon, recordRound } = others
+  const { recordBeacon, recordRound, forgetExpiredRivals } = others
   const { countSupport, countAnswers, applyCertificate } = own
   const { tree } = settings
   const { afterRefusal } = createEpochRaising(context)
@@ -92,7 +92,7 @@ export function createVoting(
         ? replyTo(state, from, election, false, persistForProbe(state, election), now)
         : unchanged(state)
     }
-    const { state: next, stored } = castVote(state, from, election, now)
+    const { state: next, stored } = castVote(forgetExpiredRivals(state, election, now), from, election, now)
     return replyTo(next, from, election, true, stored, now)
   }
 

@@ -51,8 +51,10 @@ export class Settling {
   disturb(now: Micros, messages: readonly UntimelyMessage[] = []): void {
     const { definition, scenario, network, nodes, lateness, notifier, observe, push } = this.#world
     const stalled = nodes.filter((node) => node.up && node.stalledUntil !== 0).map(({ id }) => id)
-    const delay = Math.max(network.longestDelay, lateness) + network.load.most
-    observe({ type: 'disturbed', at: now, delay, stalled })
+    const messageDelay = network.longestDelay + network.load.most
+    const latest = lateness + network.load.most
+    const delay = Math.max(messageDelay, latest)
+    observe({ type: 'disturbed', at: now, delay, messageDelay, lateness: latest, stalled })
     notifier?.checkAll()
     this.#disturbances += 1
     const { options } = scenario

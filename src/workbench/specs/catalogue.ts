@@ -9,6 +9,7 @@ import { chosenSuccessor } from './chosen-successor.ts'
 import { connectedLeaders } from './connected-leaders.ts'
 import { inv4, inv4k } from './epoch-invariants.ts'
 import { epochAgreement, oneLeaderAnEpoch } from './epoch-outcomes.ts'
+import { failoverInTime } from './failover-in-time.ts'
 import { elected, leaderChanged } from './goals.ts'
 import { independentLeaders } from './independent-leaders.ts'
 import { installedViews } from './installed-views.ts'
@@ -63,6 +64,7 @@ export const specs: readonly Spec[] = [
   reachability,
   votersSupport,
   chosenSuccessor,
+  failoverInTime,
   supportAtMostOne,
   boundedInconsistency,
   leaderSelfSupport,

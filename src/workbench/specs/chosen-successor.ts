@@ -1,16 +1,11 @@
 import { equalPlain, type Micros, msOf, type NodeId } from '../../core/index.ts'
 import type { Observation, Reach } from '../trace/index.ts'
-import { configOf, couldLead, type Elector, electorate } from './memory/electorate.ts'
+import { type Calm, calmAfterRound, isCalm } from './memory/calm.ts'
+import { couldLead, type Elector, electorate } from './memory/electorate.ts'
 import { leadsNow } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
 type HandOver = { readonly from: NodeId; readonly to: NodeId; readonly at: Micros }
-
-/** Renewals of one leader that all running voters supported. */
-type Calm = { readonly leader: NodeId; readonly until: Micros; readonly rounds: number }
-
-/** The first renewal after a change may have begun before it. */
-const CALM_ROUNDS = 2
 
 type Succession = {
   /** How long after the hand-over the chosen node may not lead yet; null if the protocol has no such bound. */
@@ -82,7 +77,7 @@ function afterwards(memory: Succession, seen: Observation): Succession {
     case 'down':
       return changed(memory)
     case 'view':
-      return leadsNow(seen) ? afterRound(memory, seen) : memory
+      return leadsNow(seen) ? { ...memory, calm: calmAfterRound(memory.calm, memory.reach, seen) } : memory
     case 'commanded': {
       const { node, at, command } = seen
       const to = command.do === 'stepDown' ? (command['to'] as NodeId | undefined) : undefined
@@ -101,23 +96,11 @@ function changed(memory: Succession): Succession {
   return { ...memory, open: null, asked: null, calm: null }
 }
 
-/** A renewal moves the end of the lease. Other changes of the view are not counted. */
-function afterRound(memory: Succession, seen: Observation & { readonly type: 'view' }): Succession {
-  const { node, view, until } = seen
-  const { reach, calm } = memory
-  if (until === null || reach === null) return memory
-  const was = calm !== null && calm.leader === node ? calm : null
-  if (was !== null && until <= was.until) return memory
-  const voters = (configOf(seen)?.sets ?? []).flat()
-  const isSupported = reach.running.every((each) => !voters.includes(each) || view.members?.includes(each))
-  return { ...memory, calm: isSupported ? { leader: node, until, rounds: (was?.rounds ?? 0) + 1 } : null }
-}
-
 function afterOutput(memory: Succession, { node, at, event }: Observation & { type: 'output' }): Succession {
   const { asked, open } = memory
   if (event.type === 'demoted') {
     const isAsked = asked !== null && asked.from === node && asked.at === at
-    const isJudged = isAsked && event['cause'] === 'stepped down' && isCalm(memory, asked)
+    const isJudged = isAsked && event['cause'] === 'stepped down' && isReady(memory, asked)
     return { ...memory, asked: null, open: isJudged ? asked : null, calm: null }
   }
   if (event.type !== 'elected') return memory
@@ -126,9 +109,8 @@ function afterOutput(memory: Succession, { node, at, event }: Observation & { ty
   return { ...memory, wrong: `${node} leads after ${open.from} handed over to ${open.to}` }
 }
 
-function isCalm({ reach, calm, electors }: Succession, { from, to }: HandOver): boolean {
-  if (reach === null || reach.byChance || reach.timely !== 'full') return false
-  if (calm === null || calm.leader !== from || calm.rounds < CALM_ROUNDS) return false
+function isReady({ reach, calm, electors }: Succession, { from, to }: HandOver): boolean {
+  if (reach === null || !isCalm(calm, reach, from)) return false
   const votes = reach.running.filter((node) => !reach.unwritable.includes(node))
   return votes.includes(to) && couldLead(electors, to, votes)
 }

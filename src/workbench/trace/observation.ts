@@ -41,6 +41,9 @@ export type Observation =
       readonly at: Micros
       /** The maximum delay of any message and lateness of any timer from now on, including slowed links. */
       readonly delay?: Micros
+      /** The same for messages and for timers alone. */
+      readonly messageDelay?: Micros
+      readonly lateness?: Micros
       /** The nodes that are paused or suspended now. */
       readonly stalled?: readonly NodeId[]
     }

@@ -124,7 +124,7 @@ it.each(['thread', 'worker'] as const)(
       { action: 'off', target: 'b', token, by: 'a' },
       { action: 'on', target: 'a', token, by: 'a' },
     ])
-    expect(a.status().primary).toBe(true)
+    await until(() => a.status().primary === true)
     expect(b.status().primary).not.toBe(true)
     const second = leading(b)
     await a.stepDown()

@@ -30,6 +30,8 @@ await node.lead(async (term) => {
   try { term.assertHeld(); say('after', 'held') } catch (error) { say('after', error.name) }
   await new Promise((resolve) => setTimeout(resolve, 50))
   try { term.assertHeld(); say('later', 'held') } catch (error) { say('later', error.name, error.reason) }
+  // A work that returns would hand over.
+  if (!term.signal.aborted) await new Promise((resolve) => term.signal.addEventListener('abort', resolve))
 })
 `
 
@@ -142,8 +144,9 @@ describe('a process', () => {
   it('whose worker of the election dies loses its term, reports it, and survives', async () => {
     const program = started(ALONE, 'terminate')
     expect(await program.ended).toBe(0)
-    expect(program.said('revoked')).toHaveLength(1)
-    expect(program.said('asked')).toEqual(['LeadershipLostError'])
+    // On a busy machine a lease may have expired before.
+    expect(program.said('revoked')).toHaveLength(program.said('elected').length)
+    expect(program.said('asked').at(-1)).toBe('LeadershipLostError')
     expect(program.said('warning').join()).toContain('the worker thread of the election is gone')
     expect(program.said('led').join()).toContain('WorkerLostError')
     expect(program.errors).toEqual([])
