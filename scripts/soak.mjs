@@ -108,6 +108,7 @@ const tests = [
   { file: 'src/protocols/local-leader/local-leader.test.ts', sizes: {} },
   { file: 'src/protocols/local-leader/adaptive.test.ts', sizes: {} },
   { file: 'src/protocols/local-leader/pacing.test.ts', sizes: {} },
+  { file: 'src/protocols/local-leader/stalls.test.ts', sizes: {} },
   { file: 'src/protocols/host.test.ts', sizes: {} },
   { file: 'src/protocols/bully-gm/bully-gm.test.ts', sizes: {} },
   { file: 'src/protocols/epochs/epochs.test.ts', sizes: {} },

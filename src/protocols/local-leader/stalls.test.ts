@@ -121,7 +121,7 @@ describe('a failover takes no longer than the lease in force allows', () => {
       judged += verdict?.verdict === 'held' ? verdict.judged : 0
     }
     expect(judged).toBeGreaterThan(3)
-  }, 120_000)
+  })
 })
 
 /** Something happens to some nodes, and then all nodes crash one after the other, and return. */
