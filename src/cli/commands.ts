@@ -36,10 +36,13 @@ export function isCommand(name: string): boolean {
   return Object.hasOwn(COMMANDS, name)
 }
 
+/** Words that need no command. */
+const ALONE: readonly string[] = ['--version', '-V']
+
 /** Creates the program with all commands, or only with the command named, which is enough to run it. */
 export async function createProgram(commandName: string): Promise<Command> {
-  const isOne = isCommand(commandName)
-  const names = isOne ? [commandName] : Object.keys(COMMANDS)
+  const isOne = isCommand(commandName) || ALONE.includes(commandName)
+  const names = isOne ? [commandName].filter(isCommand) : Object.keys(COMMANDS)
   const root = new Command('conclave')
     .description('Leader election, failure detection and membership: run it, simulate it, explore it.')
     .version(readVersion())
