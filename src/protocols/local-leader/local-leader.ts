@@ -44,7 +44,7 @@ import { initialState } from './initial-state.ts'
 import { createLeaseBounds } from './lease-bounds.ts'
 import { type Beacon, type LocalLeaderCommand, type LocalLeaderMessage } from './messages.ts'
 import { reportMismatch } from './mismatches.ts'
-import { createPacing } from './pacing.ts'
+import { createPacing, hasLowerLevel } from './pacing.ts'
 import { laterEpoch } from './peers.ts'
 import { createPlausibilityChecks } from './plausible.ts'
 import { createReachability, HEARTBEAT_SENDERS } from './reachability.ts'
@@ -342,7 +342,9 @@ export function localLeader(
         const step = handleMessage(state, from, body, receipt, now)
         if (!isMajority) return step
         const next = takeOverLevel(step.state, from, body, now)
-        return { state: recordEpochGrowth(state, next, now), effects: step.effects }
+        const again = hasLowerLevel(next, step.state) ? [setTimer(TIMER.alive, now)] : NOTHING
+        const effects = again.length === 0 ? step.effects : [...step.effects, ...again]
+        return { state: recordEpochGrowth(state, next, now), effects }
       }
       case 'timer':
         return handleTimer(state, input.name, now)

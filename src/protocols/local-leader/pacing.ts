@@ -186,6 +186,11 @@ export function createPacing(context: Context) {
   return { ...measuring, receiptIn, takeOverLevel, raiseToHear, afterRound, beforeRequest, afterFailure }
 }
 
+/** Whether the level has become lower. Then a node waits too long for its leader: as long as it would at the one before. */
+export function hasLowerLevel({ pace: is }: LocalLeaderState, { pace: was }: LocalLeaderState): boolean {
+  return is !== null && was !== null && is.level < was.level
+}
+
 /** Of a voter whose first answer is still on its way. */
 const NO_EVIDENCE: Evidence = { late: 0, delay: 0, loss: NO_LOSS }
 const QUIET: Need = { level: 0, cause: 'quiet', by: null }

@@ -5,6 +5,9 @@ import { couldLead, type Elector, electorate } from './memory/electorate.ts'
 import { leadsNow } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
+/** The first renewal after a change may have begun before it. */
+const CALM_ROUNDS = 2
+
 type HandOver = { readonly from: NodeId; readonly to: NodeId; readonly at: Micros }
 
 type Succession = {
@@ -110,7 +113,7 @@ function afterOutput(memory: Succession, { node, at, event }: Observation & { ty
 }
 
 function isReady({ reach, calm, electors }: Succession, { from, to }: HandOver): boolean {
-  if (reach === null || !isCalm(calm, reach, from)) return false
+  if (reach === null || !isCalm(calm, reach, from, CALM_ROUNDS)) return false
   const votes = reach.running.filter((node) => !reach.unwritable.includes(node))
   return votes.includes(to) && couldLead(electors, to, votes)
 }

@@ -34,13 +34,17 @@ type Failover = {
   readonly wrong: string | null
 }
 
+/** For up to 32 messages, nodes remember how slow others were before a change. */
+const CALM_ROUNDS = 34
+
 /** A lock ends on a clock that may be slow, and begins when the request arrives. */
 const LOCK_SPARE = 1.1
 
 /**
  * The constants are `failoverPerMille`, `delayPerMille`, `latenessPerMille` and `lock`. Other bounds of progress speak of the longest lease
  * that a group may have. This one speaks of the lease that the leader had when it crashed, because that is what the status
- * of a group promises. It is judged only in a calm group (as in chosen-successor), in a world that is fast enough for that
+ * of a group promises. It is judged only in a group that has been calm for a while (as in
+ * chosen-successor), in a world that is fast enough for that
  * lease, and if a majority is left. Locks of the time before, which may have been longer, end first. Another change ends
  * the judgement.
  */
@@ -137,7 +141,7 @@ function afterCrash(memory: Failover, leader: NodeId, at: Micros, terms: Terms):
   const isJudged =
     lock !== null &&
     isFastEnough(memory, lock, terms) &&
-    isCalm(calm, reach, leader) &&
+    isCalm(calm, reach, leader, CALM_ROUNDS) &&
     hasHeir(electors, reach, leader)
   if (!isJudged) return changed(memory)
   const latest = Math.max(at, longerUntil) + Math.ceil((lock * terms.failover) / 1000)

@@ -5,9 +5,6 @@ import { configOf } from './electorate.ts'
 
 export type Calm = { readonly leader: NodeId; readonly until: Micros; readonly rounds: number }
 
-/** The first renewal after a change may have begun before it. */
-const CALM_ROUNDS = 2
-
 /**
  * After the view of a leader. A renewal moves the end of the lease; other changes of the view are not counted. Null: a
  * running voter did not support the renewal.
@@ -26,8 +23,8 @@ export function calmAfterRound(
   return isSupported ? { leader: node, until, rounds: (was?.rounds ?? 0) + 1 } : null
 }
 
-/** Whether the group of this leader is calm, and all nodes that run are linked, with every message timely. */
-export function isCalm(calm: Calm | null, reach: Reach | null, leader: NodeId): boolean {
+/** Whether this leader has renewed so often, and all nodes that run are linked, with every message timely. */
+export function isCalm(calm: Calm | null, reach: Reach | null, leader: NodeId, rounds: number): boolean {
   if (reach === null || reach.byChance || reach.timely !== 'full') return false
-  return calm !== null && calm.leader === leader && calm.rounds >= CALM_ROUNDS
+  return calm !== null && calm.leader === leader && calm.rounds >= rounds
 }
