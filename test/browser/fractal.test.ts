@@ -248,6 +248,10 @@ await describeWithTool('chromium', 'the page of the fractal', (program) => {
     // The columns of a node that is down cannot be read.
     expect(await checkpoints.nth(0).locator('.columns i:not(.missing)').count()).toBe(3)
     expect(await checkpoints.nth(3).innerText()).toContain('no checkpoint')
+    const tolerated = page.locator('#tolerated')
+    expect(await tolerated.innerText()).toBe('Any two columns may be lost.')
+    demo.change({ tolerated: 0 })
+    await expect.poll(() => tolerated.innerText(), POLL).toBe('No column may be lost.')
     const labels = page.locator('.tile span')
     expect(await labels.allInnerTexts()).toEqual(['n1', 'n2', '', '', 'lost', 'n5'])
     // Dark text needs a ground, also where no node gives its colour.

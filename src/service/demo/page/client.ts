@@ -159,7 +159,11 @@ function showGroup({ view, step, nodes }: DemoState, steps: readonly string[]): 
   }
 }
 
+const TOLERATED = ['No column may be lost.', 'Any column may be lost.', 'Any two columns may be lost.']
+
 function showCheckpoints(state: DemoState): void {
+  const { tolerated } = state
+  setText(find('tolerated'), TOLERATED[tolerated] ?? `Any ${tolerated} columns may be lost.`)
   const list = find('checkpoints')
   for (const [index, tile] of state.tiles.entries()) {
     const item = list.children[index] ?? addCheckpoint(list)

@@ -39,7 +39,7 @@ export const PAGE = `<!doctype html>
 </section>
 <section class="checkpoints" aria-labelledby="checkpoints-heading">
 <h2 id="checkpoints-heading">Checkpoints</h2>
-<p class="hint">The newest checkpoint of each tile. One square per node: full if the node is up and has its column of the checkpoint on its disk. Any two columns may be lost.</p>
+<p class="hint">The newest checkpoint of each tile. One square per node: full if the node is up and has its column of the checkpoint on its disk. <span id="tolerated"></span></p>
 <ul id="checkpoints"></ul>
 </section>
 <section class="events" aria-labelledby="events-heading">
