@@ -36,6 +36,9 @@ await describeWithTool('chromium', 'the live page', (program) => {
     if (problems.length > 0) throw new Error(problems.join('\n'))
   })
 
+  /** The stream of the page before may close late. */
+  const STREAMS = { timeout: 20_000 }
+
   it.each([
     ['light', 1440, 790, 'pictures'],
     ['dark', 1440, 790, 'tables'],
@@ -114,8 +117,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
     )
     agent.change({ timing: { ...timing, need: { ...need, cause: 'late' } } })
     await expect.poll(text).toContain('Why: n3 handled timers up to 11 ms late')
-    // The stream of the page before may close late.
-    await expect.poll(() => agent.streams, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => agent.streams, STREAMS).toBe(1)
     const reason = `lease 61 ms -> 119 ms: ${need.text}`
     agent.sendEvents([{ event: 'level', leader: 'n1', reason }])
     await page.locator('.log-row.kind-level').getByText(reason).waitFor()
@@ -127,8 +129,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
   it('turns grey when its agent stops, recovers by itself, and resumes the stream after the last event', async () => {
     const page = await browser.open(agent.url)
     await untilLevel(page, 'healthy')
-    // The stream of the page before may close late.
-    await expect.poll(() => agent.streams, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => agent.streams, STREAMS).toBe(1)
     agent.sendEvents([{ event: 'warning', reason: 'before the loss' }])
     await page.getByText('before the loss').waitFor()
     await agent.stop()
@@ -273,8 +274,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
   it('continues the log when a token is entered, instead of repeating it', async () => {
     const page = await browser.open(agent.url)
     await untilLevel(page, 'healthy')
-    // The stream of the page before may close late.
-    await expect.poll(() => agent.streams, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => agent.streams, STREAMS).toBe(1)
     agent.sendEvents([{ event: 'warning', reason: 'before the token' }])
     await page.getByText('before the token').waitFor()
     await page.getByRole('button', { name: 'Enter token' }).click()
@@ -304,8 +304,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
     agent.statuses.set('other', exampleStatus({ group: 'other' }))
     const page = await browser.open(agent.url, { width })
     await untilLevel(page, 'healthy')
-    // The stream of the page before may close late.
-    await expect.poll(() => agent.streams, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => agent.streams, STREAMS).toBe(1)
     agent.sendEvents([{ event: 'warning', reason: 'an event' }])
     await page.locator('.log-row').first().waitFor()
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
@@ -347,8 +346,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
   it('survives junk on the stream and an agent of another version', async () => {
     const page = await browser.open(agent.url)
     await untilLevel(page, 'healthy')
-    // The stream of the page before may close late.
-    await expect.poll(() => agent.streams, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => agent.streams, STREAMS).toBe(1)
     agent.sendRaw(
       'event: change\ndata: {"at":\n\nevent: status\ndata: []\n\nevent: surprise\ndata: 7\n\n\0\u{ffff}\n\n',
     )
