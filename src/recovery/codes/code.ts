@@ -1,4 +1,5 @@
 /** What every erasure code offers. Columns are byte arrays of one length; data columns come first, then parity. */
+import type { Operation } from './xor.ts'
 
 export type CodeName = 'evenodd' | 'reed-solomon'
 
@@ -14,6 +15,8 @@ export type ErasureCode = {
   readonly tolerates: number
   /** The rows of cells that a column is cut into; its length must be a multiple of this. */
   readonly rows: number
+  /** The XOR operations that compute the parity columns; null if the code needs others. */
+  readonly parityPlan: readonly Operation[] | null
   /** Computes the parity columns. */
   encode(data: readonly Uint8Array[]): Uint8Array[]
   /** As `encode`, into columns of the caller. Allocates nothing that grows with the columns. */
@@ -41,7 +44,7 @@ export class TooManyLostColumnsError extends Error {
 }
 
 /** What distinguishes one code from another. The functions receive checked columns, at least one byte long. */
-export type CodeParts = Pick<ErasureCode, 'name' | 'columns' | 'dataColumns' | 'rows'> & {
+export type CodeParts = Pick<ErasureCode, 'name' | 'columns' | 'dataColumns' | 'rows' | 'parityPlan'> & {
   computeParity(data: readonly Uint8Array[], parity: readonly Uint8Array[]): void
   /** `lost` is sorted, not empty, and not longer than the code tolerates. */
   computeLost(columns: readonly Uint8Array[], lost: readonly number[]): void

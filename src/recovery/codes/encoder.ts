@@ -1,9 +1,9 @@
 /** Encodes a payload stripe by stripe. Memory is bounded by one stripe, for payloads of any length. */
 import { CHECKSUMS, type ChecksumName, type Checksums } from './checksum.ts'
 import { type ErasureCode, InvalidCodeInputError } from './code.ts'
-import { sealFrame } from './frame.ts'
 import { type ColumnHeader, type ColumnOwner, decodeHeader, encodeHeader } from './header.ts'
 import { checkStripe, defaultStripeSize, planLayout, type StripeLayout } from './layout.ts'
+import { StripeSealer } from './seal.ts'
 
 export type EncodeOptions = {
   /** Bytes per column and stripe; a multiple of 8 times the rows of the code. */
@@ -16,15 +16,12 @@ export type EncodeOptions = {
 /** The part of a column that belongs to one stripe: write the prefix, then the content. */
 export type Frame = { readonly prefix: Uint8Array; readonly content: Uint8Array }
 
-/** Computes the prefix of a frame of one column. */
-type Sealer = (stripe: number, content: Uint8Array) => Uint8Array
-
 export class StripeEncoder {
   readonly code: ErasureCode
   readonly layout: StripeLayout
   /** One header per column. A column is its header, followed by its frames in the order of the stripes. */
   readonly headers: readonly Uint8Array[]
-  readonly #sealers: readonly Sealer[]
+  readonly #sealer: StripeSealer
   /** For `push`: payload bytes that do not fill a stripe yet. */
   #pending: Uint8Array | null = null
   #pendingBytes = 0
@@ -50,10 +47,8 @@ export class StripeEncoder {
     )
     this.headers = headers.map((header) => encodeHeader(header, checksums))
     this.layout = planLayout(code, payloadLength, stripeSize)
-    this.#sealers = this.headers.map((bytes) => {
-      const { headerChecksum } = decodeHeader(bytes, checksums)
-      return (stripe, content) => sealFrame({ stripe, headerChecksum, content }, checksums[checksum])
-    })
+    const headerChecksums = this.headers.map((bytes) => decodeHeader(bytes, checksums).headerChecksum)
+    this.#sealer = new StripeSealer(code, headerChecksums, checksums[checksum])
   }
 
   /**
@@ -73,10 +68,10 @@ export class StripeEncoder {
       padded.set(view)
       return padded
     })
-    return [...data, ...this.code.encode(data)].map((content, column) => ({
-      prefix: (this.#sealers[column] as Sealer)(stripe, content),
-      content,
-    }))
+    const contents = [...data, ...this.code.encode(data)]
+    return this.#sealer
+      .seal(stripe, contents)
+      .map((prefix, column) => ({ prefix, content: contents[column] as Uint8Array }))
   }
 
   /**

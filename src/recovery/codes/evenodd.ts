@@ -27,6 +27,7 @@ export function createEvenOdd(columns: number): ErasureCode {
     columns,
     dataColumns,
     rows,
+    parityPlan: encoding,
     computeParity: (data, parity) => executeXor(encoding, [...data, ...parity], rows),
     computeLost: (all, lost) => executeXor(planLost(cells, lost), all, rows),
   })

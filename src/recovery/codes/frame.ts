@@ -11,11 +11,27 @@ export type FrameParts = {
 
 /** The prefix of a frame. */
 export function sealFrame(parts: FrameParts, compute: ComputeChecksum): Uint8Array {
+  return encodePrefix(parts.stripe, checksumOf(parts, compute))
+}
+
+export function encodePrefix(stripe: number, checksum: number): Uint8Array {
   const prefix = new Uint8Array(PREFIX_BYTES)
   const view = new DataView(prefix.buffer)
-  view.setUint32(0, parts.stripe)
-  view.setUint32(4, checksumOf(parts, compute))
+  view.setUint32(0, stripe)
+  view.setUint32(4, checksum)
   return prefix
+}
+
+/** The checksum of what goes before the bytes. */
+export function startChecksum(
+  { stripe, headerChecksum }: Omit<FrameParts, 'content'>,
+  compute: ComputeChecksum,
+): number {
+  const start = new Uint8Array(8)
+  const view = new DataView(start.buffer)
+  view.setUint32(0, headerChecksum)
+  view.setUint32(4, stripe)
+  return compute(start)
 }
 
 /** What is wrong with a stored frame, or null. `content` is the part of it after the prefix. */
@@ -34,10 +50,6 @@ export function frameFault(
 }
 
 /** Covers the header's checksum, the number of the stripe and the bytes, in this order. */
-function checksumOf({ stripe, headerChecksum, content }: FrameParts, compute: ComputeChecksum): number {
-  const start = new Uint8Array(8)
-  const view = new DataView(start.buffer)
-  view.setUint32(0, headerChecksum)
-  view.setUint32(4, stripe)
-  return compute(content, compute(start))
+function checksumOf(parts: FrameParts, compute: ComputeChecksum): number {
+  return compute(parts.content, startChecksum(parts, compute))
 }

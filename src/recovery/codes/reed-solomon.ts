@@ -19,6 +19,8 @@ export function createReedSolomon(columns: number, dataColumns: number): Erasure
     columns,
     dataColumns,
     rows: 1,
+    // Multiplying bytes in GF(2^8) does not commute with a CRC.
+    parityPlan: null,
     computeParity: (data, parity) => combineColumns(encoding, data, parity),
     computeLost(all, lost) {
       const survivors = [...all.keys()].filter((number) => !lost.includes(number)).slice(0, dataColumns)
