@@ -1,13 +1,25 @@
 // A checkpoint of 64 MiB over 5 real processes on loopback, beside writing the same bytes with fsync; and its restoration.
 // A checkpoint writes more than its payload: all columns together have 5/3 of the bytes. So the nodes also write as many
 // bytes as their columns have, all at once and without any network: no checkpoint can be faster than that.
+// A job that runs drops a checkpoint for each new one, and the columns of the next are written over the dropped
+// files. So a checkpoint is also measured with new files only, as the first ones of a job are, and the plain write also
+// over an existing file.
 // Rounds alternate, so that a moment in which the machine is busy falls on all alike. Targets are held against the least
 // times: on a busy machine, five processes are interrupted far more often than one short write.
 /* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -62,6 +74,16 @@ function writeWithFsync(folder, bytes) {
   return ms
 }
 
+/** Writes the bytes over a file of the same length, which stays. */
+function overwriteWithFsync(folder, bytes) {
+  const from = performance.now()
+  const descriptor = openSync(join(folder, 'existing'), constants.O_WRONLY | constants.O_CREAT)
+  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+  return performance.now() - from
+}
+
 /** Each node writes one file as large as a column, all at once. */
 async function writeColumns(nodes) {
   const size = Math.ceil(BYTES / CODE.data)
@@ -79,6 +101,12 @@ const least = (values) => Math.min(...values)
 function print(name, values, extra = '') {
   console.log(
     `${name.padEnd(52)}median ${median(values).toFixed(0).padStart(5)} ms   least ${least(values).toFixed(0).padStart(5)} ms${extra}`,
+  )
+}
+
+function printTimes(what, stored, written) {
+  console.log(
+    `a checkpoint, in times of ${what}: least ${(least(stored) / least(written)).toFixed(2)}, median ${(median(stored) / median(written)).toFixed(2)}`,
   )
 }
 
@@ -102,8 +130,10 @@ async function measure(nodes, folder) {
   await owner.ask('fill', { bytes: BYTES })
   const found = {
     plain: [],
+    existing: [],
     columns: [],
     stored: [],
+    storedNew: [],
     digest: [],
     restored: [],
     computed: [],
@@ -112,18 +142,25 @@ async function measure(nodes, folder) {
   }
   for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {
     const plain = writeWithFsync(folder, bytes)
+    const existing = overwriteWithFsync(folder, bytes)
     const columns = await writeColumns(nodes)
+    const checkpoint = { epoch: round, code: CODE, holders }
+    const storedNew = await owner.ask('store', { group: 'new', ...checkpoint })
+    const group = 'recycled'
     const before = await cpuOf(nodes)
-    const stored = await owner.ask('store', { epoch: round, code: CODE, holders })
+    const stored = await owner.ask('store', { group, ...checkpoint })
     const cpu = await cpuOf(nodes)
     const { commit } = stored
     const sources = holders.map((node, column) => ({ node, column }))
-    const restored = await other.ask('restore', { commit, sources })
+    const restored = await other.ask('restore', { group, commit, sources })
     // Two data columns are lost: the same number of columns is read, and two are computed.
-    const computed = await other.ask('restore', { commit, sources: sources.slice(2) })
-    await Promise.all(nodes.map((node) => node.ask('drop', { ids: [commit.id] })))
+    const computed = await other.ask('restore', { group, commit, sources: sources.slice(2) })
+    for (const each of ['new', group])
+      await Promise.all(nodes.map((node) => node.ask('drop', { group: each, ids: [commit.id] })))
     if (round < WARM_UP_ROUNDS) continue
     found.plain.push(plain)
+    found.existing.push(existing)
+    found.storedNew.push(storedNew.ms)
     found.columns.push(columns)
     found.ownerCpu.push(cpu[0] - before[0])
     found.holderCpu.push(sum(cpu.slice(1)) - sum(before.slice(1)))
@@ -146,18 +183,23 @@ export async function printCheckpoint() {
     for (let id = 1; id <= NODES; id++) nodes.push(await startNode(folder, id, key))
     const peers = nodes.map(({ id, port }) => [id, port])
     await Promise.all(nodes.map((node) => node.ask('meet', { peers })))
-    const { plain, columns, stored, digest, restored, computed, ownerCpu, holderCpu } = await measure(
-      nodes,
-      folder,
-    )
+    const { plain, existing, columns, stored, storedNew, digest, restored, computed, ownerCpu, holderCpu } =
+      await measure(nodes, folder)
     print('write the same bytes with fsync', plain)
+    print('write the same bytes over a file, with fsync', existing)
     print('write all columns with fsync, 5 processes at once', columns)
-    print('store a checkpoint', stored, `   of it the digest ${median(digest).toFixed(0)} ms`)
+    print('store a checkpoint in new files', storedNew)
+    print(
+      'store a checkpoint over dropped files',
+      stored,
+      `   of it the digest ${median(digest).toFixed(0)} ms`,
+    )
     print('  CPU time of the owner', ownerCpu)
     print('  CPU time of the four other nodes together', holderCpu)
-    console.log(
-      `a checkpoint, in times of the write of all columns: least ${(least(stored) / least(columns)).toFixed(2)}, median ${(median(stored) / median(columns)).toFixed(2)}; of the write of the payload: median ${(median(stored) / median(plain)).toFixed(2)}`,
-    )
+    printTimes('the write of all columns', stored, columns)
+    printTimes('the write of the payload', stored, plain)
+    printTimes('the write of the payload over a file', stored, existing)
+    printTimes('the write of the payload, in new files', storedNew, plain)
     print('restore from data columns', restored)
     print('restore with two data columns lost', computed)
     hold('a checkpoint, in times of the write with fsync', least(stored) / least(plain), MOST_TIMES_FSYNC, '')

@@ -11,12 +11,12 @@ import { ColumnClient, ColumnOffers, ColumnServer } from '../dist/service/recove
 const [folder, name, keyText] = process.argv.slice(2)
 const self = Number(name)
 const keys = [Buffer.from(keyText, 'hex')]
-const GROUP = 'bench'
+/** Columns of the first group are written over the files of dropped ones, those of the second into new files. */
+const SPARE_BYTES = { recycled: 2 ** 30, new: 0 }
 const TOKEN = 1
 const WRITE_BYTES = 1024 * 1024
 
 let ports = new Map()
-const store = await openDiskStore({ folder })
 const offers = new ColumnOffers()
 const client = new ColumnClient({
   self,
@@ -27,15 +27,19 @@ const client = new ColumnClient({
 const fetch = client.fetchOffered.bind(client)
 const server = await ColumnServer.listen({ self, host: '127.0.0.1', port: 0, keys, offers, fetch })
 const allow = async () => ({ ok: true })
-server.serve(GROUP, { store, gate: { mayStore: allow, mayRead: allow, recordStored: allow } })
-const checkpoints = new Checkpoints({
-  self,
-  group: GROUP,
-  store,
-  client,
-  getToken: () => TOKEN,
-  recordStored: allow,
-})
+const checkpoints = {}
+for (const [group, maxSpareBytes] of Object.entries(SPARE_BYTES)) {
+  const store = await openDiskStore({ folder: join(folder, group), maxSpareBytes })
+  server.serve(group, { store, gate: { mayStore: allow, mayRead: allow, recordStored: allow } })
+  checkpoints[group] = new Checkpoints({
+    self,
+    group,
+    store,
+    client,
+    getToken: () => TOKEN,
+    recordStored: allow,
+  })
+}
 let payload = new Uint8Array()
 let filler = new Uint8Array()
 
@@ -61,23 +65,23 @@ const orders = {
     await parent.close()
     await rm(file)
   },
-  async store({ epoch, code, holders }) {
+  async store({ group, epoch, code, holders }) {
     const from = performance.now()
     const described = await describePayload(payload)
     const digestMs = performance.now() - from
     const id = { job: 'bench', assignment: [TOKEN, 0], epoch, token: TOKEN }
     const plan = { id, code, holders, ...described }
-    const { columns, problems } = await checkpoints.upload(plan, payload)
+    const { columns, problems } = await checkpoints[group].upload(plan, payload)
     if (columns.length !== holders.length) throw new Error(JSON.stringify(problems))
     return { ms: performance.now() - from, digestMs, commit: plan }
   },
-  async restore({ commit, sources }) {
+  async restore({ group, commit, sources }) {
     const from = performance.now()
-    const restored = await checkpoints.restore(commit, sources)
+    const restored = await checkpoints[group].restore(commit, sources)
     return { ms: performance.now() - from, bad: restored.bad }
   },
-  async drop({ ids }) {
-    await checkpoints.drop(ids)
+  async drop({ group, ids }) {
+    await checkpoints[group].drop(ids)
   },
   async cpu() {
     const { user, system } = process.cpuUsage()

@@ -53,7 +53,7 @@ export async function putColumn(
   key: ColumnKey,
   bytes = columnBytes(key),
 ): Promise<Uint8Array> {
-  const writer = await store.create(key)
+  const writer = await store.create(key, undefined, bytes.length)
   for (let at = 0; at < bytes.length; at += 50_000)
     // oxlint-disable-next-line no-await-in-loop -- in order
     await writer.write([bytes.subarray(at, at + 20_000), bytes.subarray(at + 20_000, at + 50_000)])

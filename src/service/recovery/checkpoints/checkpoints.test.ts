@@ -162,6 +162,18 @@ describe('a checkpoint', () => {
     expect(whole.equals(payload)).toBe(true)
   })
 
+  it('in several pieces of memory is stored as one', async () => {
+    const nodes = await startNodes(5)
+    const bytes = randomBytes(3 * MEGABYTE)
+    const payload = [bytes.subarray(0, 5), bytes.subarray(5, MEGABYTE), bytes.subarray(MEGABYTE)]
+    const [first] = nodes as [TestNode]
+    const plan = await planFor(nodes, payload)
+    expect(plan).toMatchObject(await describePayload(bytes))
+    await first.checkpoints.upload(plan, payload)
+    const sources = plan.holders.map((node, column) => ({ node, column }))
+    expect(Buffer.from((await first.checkpoints.restore(plan, sources)).payload).equals(bytes)).toBe(true)
+  })
+
   it.each([
     ['other bytes', (bytes: Buffer) => flipLast(Buffer.from(bytes)), /its digest is/],
     ['fewer bytes', (bytes: Buffer) => bytes.subarray(1), /it has 2999999 bytes, had 3000000/],

@@ -55,9 +55,10 @@ export class Checkpoints {
    * outcome says which columns are acknowledged. Rejects if the payload is not as announced, or on abort.
    */
   upload(plan: UploadPlan, payload: Payload, options: TransferOptions = {}): Promise<UploadOutcome> {
+    const pieces = piecesOf(payload)
     // Bytes in memory were hashed for the plan. A function may yield something else the second time.
-    const pieces = payload instanceof Uint8Array ? [payload] : checkDigest(piecesOf(payload), plan)
-    return this.#uploadPieces(plan, pieces, options)
+    const checked = typeof payload === 'function' ? checkDigest(pieces, plan) : pieces
+    return this.#uploadPieces(plan, checked, options)
   }
 
   /** Restores the payload in memory. Rejects with UnrestorableError if too few columns are good. */
@@ -167,7 +168,7 @@ export class Checkpoints {
       {
         open: (holder, column, writes, signal) =>
           holder === self
-            ? store.create(column.key, signal)
+            ? store.create(column.key, signal, column.size)
             : client.put(holder, { ...column, group, token: getToken(), writes }, signal),
         // Other holders have told their own protocol before they acknowledged.
         confirm: async (holder, column) => {

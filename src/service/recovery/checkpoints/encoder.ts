@@ -1,8 +1,7 @@
 /**
- * Encodes stripes into buffers that are used again: new ones for every stripe would keep the garbage collector busy for
- * as long as the encoding itself.
+ * Encodes stripes into buffers that are used again, also by the next checkpoint: new ones for every stripe would keep the
+ * garbage collector busy for as long as the encoding itself.
  */
-import { sealFrame } from '../../../recovery/codes/frame.ts'
 import {
   type ColumnOwner,
   createCode,
@@ -12,12 +11,27 @@ import {
   stripeUnit,
 } from '../../../recovery/codes/index.ts'
 import { roundUp, type StripeLayout } from '../../../recovery/codes/layout.ts'
+import { StripeSealer } from '../../../recovery/codes/seal.ts'
 import type { Code } from '../../../recovery/manager/types.ts'
 import { FAST_CHECKSUMS } from '../store/index.ts'
 
 /** Larger stripes need fewer calls per byte; the buffers of a few stripes still fit in the cache of a core. */
 const STRIPE_BYTES = 512 * 1024
 const CHECKSUM = 'crc32'
+/** The stripes of every code are rounded up to its unit, which has at most 8 bytes for each of 256 rows. */
+const BUFFER_BYTES = STRIPE_BYTES + 2048
+/** Buffers that are kept while nothing is encoded: those of the stripes that one upload has in its lanes. */
+const MAX_FREE = 16
+
+const freeBuffers: Uint8Array[] = []
+
+function takeBuffer(): Uint8Array {
+  return freeBuffers.pop() ?? new Uint8Array(BUFFER_BYTES)
+}
+
+function giveBuffers(buffers: readonly Uint8Array[]): void {
+  freeBuffers.push(...buffers.slice(0, MAX_FREE - freeBuffers.length))
+}
 
 export type EncodedStripe = {
   /** The chunks of every column. */
@@ -30,8 +44,7 @@ export class PooledEncoder {
   readonly layout: StripeLayout
   readonly headers: readonly Uint8Array[]
   readonly #code: ErasureCode
-  readonly #headerChecksums: readonly number[]
-  readonly #free: Uint8Array[][] = []
+  readonly #sealer: StripeSealer
 
   constructor(code: Code, owner: ColumnOwner, payloadLength: number) {
     this.#code = createCode({ code: code.name, columns: code.columns, dataColumns: code.data })
@@ -42,7 +55,8 @@ export class PooledEncoder {
     })
     this.layout = layout
     this.headers = headers
-    this.#headerChecksums = headers.map((header) => decodeHeader(header, FAST_CHECKSUMS).headerChecksum)
+    const headerChecksums = headers.map((header) => decodeHeader(header, FAST_CHECKSUMS).headerChecksum)
+    this.#sealer = new StripeSealer(this.#code, headerChecksums, FAST_CHECKSUMS[CHECKSUM])
   }
 
   /** `part` has exactly the payload bytes of the stripe. Frames contain views of it. */
@@ -56,14 +70,13 @@ export class PooledEncoder {
       padded.set(view)
       return padded
     })
-    const buffers =
-      this.#free.pop() ?? Array.from({ length: tolerates }, () => new Uint8Array(this.layout.columnBytes(0)))
+    const buffers = Array.from({ length: tolerates }, takeBuffer)
     const parity = buffers.map((buffer) => buffer.subarray(0, length))
     this.#code.encodeInto(data, parity)
-    const frames = [...data, ...parity].map((content, column) => {
-      const headerChecksum = this.#headerChecksums[column] as number
-      return [sealFrame({ stripe, headerChecksum, content }, FAST_CHECKSUMS[CHECKSUM]), content]
-    })
-    return { frames, release: () => this.#free.push(buffers) }
+    const contents = [...data, ...parity]
+    const frames = this.#sealer
+      .seal(stripe, contents)
+      .map((prefix, column) => [prefix, contents[column] as Uint8Array])
+    return { frames, release: () => giveBuffers(buffers) }
   }
 }

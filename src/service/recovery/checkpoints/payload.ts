@@ -1,14 +1,14 @@
-/** The content of a checkpoint: bytes in memory, or a function that yields them in pieces. */
+/** The content of a checkpoint: bytes in memory, in one piece or in several, or a function that yields them in pieces. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ContentDigest } from './digest.ts'
 
 export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
 /**
- * A function is called twice, first for the digest and then for the bytes, and must yield the same both times. So a
- * payload that does not fit in memory needs no copy on a disk.
+ * Bytes in memory must not change until they are stored. A function is called twice, first for the digest and then for
+ * the bytes, and must yield the same both times. So a payload that does not fit in memory needs no copy on a disk.
  */
-export type Payload = Uint8Array | (() => Pieces)
+export type Payload = Uint8Array | readonly Uint8Array[] | (() => Pieces)
 
 export type PayloadDescription = { readonly bytes: number; readonly digest: string }
 
@@ -29,7 +29,8 @@ export async function describePayload(payload: Payload, signal?: AbortSignal): P
 }
 
 export function piecesOf(payload: Payload): Pieces {
-  return payload instanceof Uint8Array ? [payload] : payload()
+  if (payload instanceof Uint8Array) return [payload]
+  return typeof payload === 'function' ? payload() : payload
 }
 
 /** Yields all pieces, and calls `onEnd` with the digest after the last one, before the iteration ends. */

@@ -3,6 +3,7 @@
  * bounded by the stripes that wait in the lanes.
  */
 import { EventEmitter, once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { NodeId } from '../../../core/index.ts'
 import type { CheckpointId, Code } from '../../../recovery/manager/types.ts'
 import { type ColumnWriter, columnOwner, describeCheckpoint } from '../store/index.ts'
@@ -107,9 +108,13 @@ class ColumnUpload {
 
   async run(): Promise<UploadOutcome> {
     const { layout } = this.#encoder
-    for (let stripe = 0; stripe < layout.stripes && this.#isWorthwhile(); stripe++)
+    for (let stripe = 0; stripe < layout.stripes && this.#isWorthwhile(); stripe++) {
+      // Lets requests leave and connections arrive: the holders get ready while the first stripes are encoded.
+      // oxlint-disable-next-line no-await-in-loop -- lets other work run
+      await nextTurn()
       // oxlint-disable-next-line no-await-in-loop -- the holders set the pace
       await this.#sendStripe(stripe)
+    }
     if (this.#isWorthwhile() && (await this.#parts.hasMore())) throw this.#changed('more')
     if (this.#isWorthwhile())
       await Promise.all(

@@ -103,7 +103,7 @@ export class CheckpointWriter {
     }
     const { content, abort } = attempt
     const plan = { id, code, holders, bytes, digest }
-    const uploading = this.#checkpoints.upload(plan, () => content.chunks, { signal: abort.signal })
+    const uploading = this.#checkpoints.upload(plan, content.chunks, { signal: abort.signal })
     const report = async (): Promise<void> => {
       const { columns, problems } = await uploading.catch((error: Error) => ({
         columns: [],

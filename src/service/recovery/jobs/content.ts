@@ -57,7 +57,7 @@ export async function encodeContent(content: JobContent): Promise<EncodedContent
     { ...content, format: FORMAT, outputs: outputs.map(({ seq, value }) => [seq, value]) },
     'checkpoint',
   )
-  return { chunks, ...(await describePayload(() => chunks)) }
+  return { chunks, ...(await describePayload(chunks)) }
 }
 
 type StoredContent = Omit<JobContent, 'outputs'> & {

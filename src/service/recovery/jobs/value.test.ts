@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeContent, encodeContent } from './content.ts'
 import { InvalidJobValueError } from './errors.ts'
-import { decodeValue, encodeValue } from './value.ts'
+import { decodeValue, encodeParts, encodeValue } from './value.ts'
 
 const value = fc.letrec((tie) => ({
   value: fc.oneof(
@@ -20,6 +20,15 @@ const value = fc.letrec((tie) => ({
 })).value
 
 describe('encoded values', () => {
+  it('start their binary parts at a multiple of 8 bytes', () => {
+    for (let length = 0; length < 20; length++) {
+      const state = { name: 'x'.repeat(length), bytes: Uint8Array.of(1, 2, 3) }
+      const [prefix, text] = encodeParts(state, 'state') as [Uint8Array, Uint8Array]
+      expect((prefix.length + text.length) % 8).toBe(0)
+      expect(decodeValue(encodeValue(state, 'state'))).toEqual(state)
+    }
+  })
+
   it('decode to what was encoded, bytes and fields that start with $ included', () => {
     fc.assert(
       fc.property(value, (each) => {

@@ -38,8 +38,11 @@ export type RawColumn = {
 export type ColumnStore = {
   /** Location, without secrets. */
   readonly place: string
-  /** Starts a column. Rejects, or makes a call on the writer reject, if the store is full or fails. */
-  create(key: ColumnKey, signal?: AbortSignal): Promise<ColumnWriter>
+  /**
+   * Starts a column. Rejects, or makes a call on the writer reject, if the store is full or fails. `size`: the expected
+   * number of bytes, if it is known.
+   */
+  create(key: ColumnKey, signal?: AbortSignal, size?: number): Promise<ColumnWriter>
   /** All columns in the store; it does not read them. */
   list(signal?: AbortSignal): Promise<readonly StoredColumn[]>
   /** Unchecked bytes, for a reader that checks them itself. Rejects with ColumnMissingError. */

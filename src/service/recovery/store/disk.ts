@@ -1,9 +1,8 @@
 /**
  * Columns in a folder of the node's own disk, one file each. A column is written to a hidden file, synced, and renamed;
  * then the folder is synced. So a file with the name of a column is complete, whenever the power fails. One process at a
- * time uses a folder.
+ * time uses a folder. The hidden file may be that of a dropped column (spare-files.ts).
  */
-import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -16,6 +15,8 @@ import {
   ColumnStoreFullError,
   CorruptColumnError,
 } from './errors.ts'
+import { NamedQueue } from './named-queue.ts'
+import { hiddenName, isHiddenName, SpareFiles, syncFolder } from './spare-files.ts'
 
 /** The calls that can fail half-way. Tests inject faults here. */
 export type DiskCalls = {
@@ -23,32 +24,40 @@ export type DiskCalls = {
   sync(file: FileHandle): Promise<void>
 }
 
-export type DiskStoreOptions = { readonly folder: string; readonly calls?: DiskCalls }
+export type DiskStoreOptions = {
+  readonly folder: string
+  /** Files of dropped columns that are kept for the next columns, in bytes. With 0 they are deleted. Default: 1 GiB. */
+  readonly maxSpareBytes?: number
+  readonly calls?: DiskCalls
+}
 
 const REAL_CALLS: DiskCalls = {
   write: async (file, chunks) => (await file.writev(chunks as Uint8Array[])).bytesWritten,
   sync: (file) => file.datasync(),
 }
 
-/** Hidden files: no job's encoded name begins with a dot. */
-const isUnfinished = (name: string): boolean => name.startsWith('.') && name.endsWith('.new')
+const DEFAULT_MAX_SPARE_BYTES = 1024 ** 3
 const READ_BYTES = 256 * 1024
 /** Written bytes after which the disk starts to write them, while further ones arrive. */
 const FLUSH_BYTES = 6 * 1024 * 1024
 const FULL: readonly (string | undefined)[] = ['ENOSPC', 'EDQUOT', 'EFBIG']
 
-export async function openDiskStore({ folder, calls = REAL_CALLS }: DiskStoreOptions): Promise<ColumnStore> {
+export async function openDiskStore({
+  folder,
+  maxSpareBytes = DEFAULT_MAX_SPARE_BYTES,
+  calls = REAL_CALLS,
+}: DiskStoreOptions): Promise<ColumnStore> {
   const path = resolve(folder)
   makeFolder(path)
   const lock = await lockFolder(path)
   try {
     const entries = await readdir(path)
-    await Promise.all(entries.filter(isUnfinished).map((name) => rm(join(path, name), { force: true })))
+    await Promise.all(entries.filter(isHiddenName).map((name) => rm(join(path, name), { force: true })))
   } catch (error) {
     lock.close()
     throw new ColumnStoreFailedError('remove unfinished columns', path, error)
   }
-  return new DiskStore(path, lock, calls)
+  return new DiskStore(path, lock, calls, maxSpareBytes)
 }
 
 class DiskStore implements ColumnStore {
@@ -56,33 +65,42 @@ class DiskStore implements ColumnStore {
   readonly #lock: FolderLock
   readonly #calls: DiskCalls
   readonly #writers = new Set<DiskWriter>()
+  /** How often each file is open for reading. */
+  readonly #readers = new Map<string, number>()
+  readonly #spares: SpareFiles
+  /** A column gets its name, or loses it, in one go: otherwise a drop could take away the next column of the same name. */
+  readonly #renames = new NamedQueue()
   #isClosed = false
 
-  constructor(place: string, lock: FolderLock, calls: DiskCalls) {
+  constructor(place: string, lock: FolderLock, calls: DiskCalls, maxSpareBytes: number) {
     this.place = place
     this.#lock = lock
     this.#calls = calls
+    this.#spares = new SpareFiles(place, maxSpareBytes)
   }
 
-  async create(key: ColumnKey, signal?: AbortSignal): Promise<ColumnWriter> {
-    const name = columnName(key)
+  async create(key: ColumnKey, signal?: AbortSignal, size = 0): Promise<ColumnWriter> {
+    const target = join(this.place, columnName(key))
     signal?.throwIfAborted()
     this.#assertUsable('store a column')
-    const beside = join(this.place, `.${randomBytes(12).toString('hex')}.new`)
-    let file: FileHandle
+    let hidden: HiddenFile
     try {
-      file = await open(beside, 'wx', 0o600)
+      hidden = (await this.#spares.take(size)) ?? (await createHidden(this.place))
     } catch (error) {
       throw wrapFailure(key, this.place, error)
     }
     const writer = new DiskWriter({
       key,
-      file,
-      beside,
+      hidden,
       folder: this.place,
-      target: join(this.place, name),
       calls: this.#calls,
-      assertUsable: () => this.#assertUsable('store a column'),
+      publish: (hiddenPath) =>
+        this.#renames.run(target, async () => {
+          this.#assertUsable('store a column')
+          await rename(hiddenPath, target)
+          await syncFolder(this.place)
+        }),
+      freeSpace: () => this.#spares.clear(),
       onEnd: () => this.#writers.delete(writer),
       ...(signal === undefined ? {} : { signal }),
     })
@@ -108,6 +126,24 @@ class DiskStore implements ColumnStore {
     const path = join(this.place, columnName(key))
     signal?.throwIfAborted()
     this.#assertUsable('read a column')
+    const stopReading = this.#startReading(path)
+    try {
+      const { file, bytes } = await this.#openFile(key, path)
+      const close = async (): Promise<void> => {
+        await closeOnce(file)
+        stopReading()
+      }
+      return { bytes, chunks: nameFailures(readChunks(file, signal), key, this.place), close }
+    } catch (error) {
+      stopReading()
+      throw error
+    }
+  }
+
+  async #openFile(
+    key: ColumnKey,
+    path: string,
+  ): Promise<{ readonly file: FileHandle; readonly bytes: number }> {
     let file: FileHandle
     try {
       // A link or a pipe in place of a column must neither lead elsewhere nor block the process.
@@ -124,15 +160,27 @@ class DiskStore implements ColumnStore {
       await file.close()
       throw new CorruptColumnError(describeColumn(key), this.place, 'it is not a regular file')
     }
-    const read = readChunks(file, signal)
-    return { bytes: stats.size, chunks: nameFailures(read, key, this.place), close: () => closeOnce(file) }
+    return { file, bytes: stats.size }
+  }
+
+  /** Until the returned function is called, a dropped file is not written over. */
+  #startReading(path: string): () => void {
+    this.#readers.set(path, (this.#readers.get(path) ?? 0) + 1)
+    let isReading = true
+    return () => {
+      if (!isReading) return
+      isReading = false
+      const left = (this.#readers.get(path) ?? 0) - 1
+      if (left > 0) this.#readers.set(path, left)
+      else this.#readers.delete(path)
+    }
   }
 
   async drop(key: ColumnKey): Promise<void> {
     const path = join(this.place, columnName(key))
     this.#assertUsable('drop a column')
     try {
-      await rm(path, { force: true })
+      await this.#renames.run(path, () => this.#spares.add(path, () => !this.#readers.has(path)))
     } catch (error) {
       throw new ColumnStoreFailedError(`drop ${describeColumn(key)}`, this.place, error)
     }
@@ -141,6 +189,8 @@ class DiskStore implements ColumnStore {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#writers].map((writer) => writer.abort()))
+    await this.#renames.drain()
+    await this.#spares.clear()
     this.#lock.close()
   }
 
@@ -150,16 +200,29 @@ class DiskStore implements ColumnStore {
   }
 }
 
+/** A file that is not a column yet. */
+type HiddenFile = {
+  readonly path: string
+  readonly file: FileHandle
+  /** Its length before anything is written. */
+  readonly bytes: number
+}
+
+async function createHidden(folder: string): Promise<HiddenFile> {
+  const path = join(folder, hiddenName())
+  return { path, file: await open(path, 'wx', 0o600), bytes: 0 }
+}
+
 type WriterParts = {
   readonly key: ColumnKey
-  readonly file: FileHandle
-  /** The unfinished file, and the name that it gets. */
-  readonly beside: string
-  readonly target: string
+  readonly hidden: HiddenFile
   readonly folder: string
   readonly calls: DiskCalls
   readonly signal?: AbortSignal
-  assertUsable(): void
+  /** Gives the file the name of the column, durably. */
+  publish(hiddenPath: string): Promise<void>
+  /** Resolves to whether there is more space than before. */
+  freeSpace(): Promise<boolean>
   onEnd(): void
 }
 
@@ -179,26 +242,23 @@ class DiskWriter implements ColumnWriter {
   }
 
   write(chunks: readonly Uint8Array[]): Promise<void> {
-    return this.#attempt(async ({ file, calls }) => {
-      const size = chunks.reduce((sum, { length }) => sum + length, 0)
-      const written = await calls.write(file, chunks)
-      this.#bytes += written
-      this.#flushEarly()
-      // A disk that fills up in the middle of a call accepts a part of it.
-      if (written < size)
-        throw Object.assign(new Error(`only ${written} of ${size} bytes were written`), { code: 'ENOSPC' })
+    return this.#attempt(async ({ freeSpace }) => {
+      let { rest, error } = await this.#writeSome(chunks)
+      // Spare files must not be the reason for a full disk.
+      if (error !== null && isFull(error) && (await freeSpace()))
+        ({ rest, error } = await this.#writeSome(rest))
+      if (error !== null) throw error
     })
   }
 
   async finish(): Promise<number> {
-    await this.#attempt(async ({ file, calls, beside, target, folder, assertUsable }) => {
+    await this.#attempt(async ({ hidden, calls, publish }) => {
       await this.#flushing
       // The kernel may report a failed write to one sync only.
       if (this.#flushError !== null) throw this.#flushError
-      await calls.sync(file)
-      assertUsable()
-      await rename(beside, target)
-      await syncFolder(folder)
+      if (hidden.bytes > this.#bytes) await hidden.file.truncate(this.#bytes)
+      await calls.sync(hidden.file)
+      await publish(hidden.path)
     })
     await this.#end(false)
     return this.#bytes
@@ -208,14 +268,36 @@ class DiskWriter implements ColumnWriter {
     await this.#end(true)
   }
 
+  /** Resolves to what was not written, and why. */
+  async #writeSome(
+    chunks: readonly Uint8Array[],
+  ): Promise<{ readonly rest: readonly Uint8Array[]; readonly error: unknown }> {
+    const { hidden, calls } = this.#parts
+    const size = chunks.reduce((sum, { length }) => sum + length, 0)
+    try {
+      const written = await calls.write(hidden.file, chunks)
+      this.#bytes += written
+      this.#flushEarly()
+      if (written === size) return { rest: [], error: null }
+      // A disk that fills up in the middle of a call accepts a part of it.
+      const problem = `only ${written} of ${size} bytes were written`
+      return {
+        rest: skipBytes(chunks, written),
+        error: Object.assign(new Error(problem), { code: 'ENOSPC' }),
+      }
+    } catch (error) {
+      return { rest: chunks, error }
+    }
+  }
+
   /** Lets the disk work while further bytes arrive. An error is thrown by `finish`. */
   #flushEarly(): void {
-    const { file, calls } = this.#parts
+    const { hidden, calls } = this.#parts
     if (this.#isFlushing || this.#bytes - this.#flushedBytes < FLUSH_BYTES) return
     this.#isFlushing = true
     this.#flushedBytes = this.#bytes
     this.#flushing = calls
-      .sync(file)
+      .sync(hidden.file)
       .catch((error: unknown) => {
         this.#flushError ??= error
       })
@@ -225,7 +307,7 @@ class DiskWriter implements ColumnWriter {
   }
 
   async #attempt(work: (parts: WriterParts) => Promise<void>): Promise<void> {
-    const { key, folder, signal } = this.#parts
+    const { key, folder, signal, freeSpace } = this.#parts
     const working = (async (): Promise<void> => {
       signal?.throwIfAborted()
       if (this.#ended !== null)
@@ -237,30 +319,32 @@ class DiskWriter implements ColumnWriter {
       await working
     } catch (error) {
       await this.#end(true)
+      // The next try finds more space.
+      if (isFull(error)) await freeSpace()
       throw signal?.aborted === true ? signal.reason : wrapFailure(key, folder, error)
     }
   }
 
   #end(isGivenUp: boolean): Promise<void> {
     this.#ended ??= (async (): Promise<void> => {
-      const { file, beside, onEnd } = this.#parts
+      const { hidden, onEnd } = this.#parts
       await this.#busy
       await this.#flushing
-      await closeOnce(file)
-      if (isGivenUp) await rm(beside, { force: true }).catch(() => {})
+      await closeOnce(hidden.file)
+      if (isGivenUp) await rm(hidden.path, { force: true }).catch(() => {})
       onEnd()
     })()
     return this.#ended
   }
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+function skipBytes(chunks: readonly Uint8Array[], count: number): readonly Uint8Array[] {
+  let skipped = count
+  return chunks.flatMap((chunk) => {
+    const rest = chunk.subarray(skipped)
+    skipped -= chunk.length - rest.length
+    return rest.length > 0 ? [rest] : []
+  })
 }
 
 async function* readChunks(file: FileHandle, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -295,7 +379,11 @@ async function closeOnce(file: FileHandle): Promise<void> {
 
 function wrapFailure(key: ColumnKey, place: string, error: unknown): Error {
   if (error instanceof ColumnStoreFailedError) return error
-  return FULL.includes((error as NodeJS.ErrnoException).code)
+  return isFull(error)
     ? new ColumnStoreFullError(describeColumn(key), place, error)
     : new ColumnStoreFailedError(`write ${describeColumn(key)}`, place, error)
+}
+
+function isFull(error: unknown): boolean {
+  return FULL.includes((error as NodeJS.ErrnoException).code)
 }

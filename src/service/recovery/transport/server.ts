@@ -294,7 +294,7 @@ export class ColumnServer {
   ): Promise<void> {
     const { store, gate } = group
     assertAllowed(await rejectOnAbort(gate.mayStore(upload), signal))
-    const writer = await store.create(upload.key)
+    const writer = await store.create(upload.key, undefined, upload.size)
     try {
       let received = 0
       const write = async (chunks: readonly Uint8Array[]): Promise<void> => {
