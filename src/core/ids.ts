@@ -17,7 +17,9 @@ export function withId(set: readonly NodeId[], id: NodeId): readonly NodeId[] {
   while (place < set.length && compareIds(set[place] as NodeId, id) < 0) place += 1
   if (place < set.length && set[place] === id) return set
   const next = set.slice()
-  next.splice(place, 0, id)
+  // Faster than `splice` for the short lists that these are.
+  for (let at = next.length; at > place; at--) next[at] = next[at - 1] as NodeId
+  next[place] = id
   return next
 }
 

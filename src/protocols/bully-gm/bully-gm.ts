@@ -81,6 +81,10 @@ const PERIOD = 'period'
 const SILENCE = 'silence'
 const BOUND = 'bound'
 
+/** What the checks of every period send and do, made once. */
+const IS_UP: GmMessage = { kind: 'answer', to: 'areYouUp', yes: true }
+const END_SILENCE: readonly GmEffect[] = [stopTimer(SILENCE)]
+
 export function bullyGm(
   { self, nodes }: Identity,
   { timeout, period }: GmTiming,
@@ -157,8 +161,7 @@ export function bullyGm(
       if (state.phase === 1) {
         return { state: { ...state, phase: 0, answered: [] }, effects: [stopTimer(PHASE)] }
       }
-      const heard = from === state.coordinator ? [stopTimer(SILENCE)] : NOTHING
-      return { state, effects: heard }
+      return { state, effects: from === state.coordinator ? END_SILENCE : NOTHING }
     }
     const asked: Question | null = [null, null, 'halt', 'newCoordinator', 'ready'][
       state.phase
@@ -193,7 +196,7 @@ export function bullyGm(
     const answer = (to: Question, yes: boolean): GmEffect => send(from, { kind: 'answer', to, yes })
     switch (body.kind) {
       case 'areYouUp':
-        return { state, effects: [answer('areYouUp', true)] }
+        return { state, effects: [send(from, IS_UP)] }
       case 'areYouNormal':
         return { state, effects: [answer('areYouNormal', state.status === 'Normal')] }
       case 'halt':
@@ -292,6 +295,7 @@ function leaderOf(state: GmState): NodeId | null {
 }
 
 function addNews(self: NodeId, before: GmState, step: GmStep): GmStep {
+  if (step.state === before) return step
   const state = unlessSame(before, step.state)
   return withLeaderNews(self, leaderOf(before), leaderOf(state), { state, effects: step.effects })
 }

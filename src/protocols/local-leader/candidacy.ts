@@ -31,6 +31,8 @@ import { createRequests } from './request.ts'
 import {
   changed,
   type LocalLeaderState,
+  replaceCandidacy,
+  replaceTerm,
   type Term,
   withEligibility,
   withKnown,
@@ -250,7 +252,7 @@ export function createCandidacy(
     const { candidacy } = state
     if (!recordsFailures || candidacy === null || !isSame(candidacy.request, request)) return unchanged(state)
     const answered = withIds(candidacy.answered, from)
-    const next = changed(state, { candidacy: withVotes(candidacy, candidacy.supporters, answered) })
+    const next = replaceCandidacy(state, withVotes(candidacy, candidacy.supporters, answered))
     return candidacy.isProbe && isAnswered(next) ? passProbe(next, now) : unchanged(next)
   }
 
@@ -262,7 +264,7 @@ export function createCandidacy(
   /** The node and a majority hear each other: it may become a candidate. */
   function passProbe(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const record = { ...state.eligibility.record, isProven: true, misses: 0 }
-    const next = changed(withEligibility(state, { record }), { candidacy: null })
+    const next = replaceCandidacy(withEligibility(state, { record }), null)
     const step = handleAlive(next, now, true)
     return { state: step.state, effects: [stopTimer(TIMER.release), ...step.effects] }
   }
@@ -278,14 +280,14 @@ export function createCandidacy(
     const { candidacy, term } = state
     if (candidacy !== null && isSame(candidacy.request, request)) {
       const supporters = withIds(candidacy.supporters, from)
-      const next = changed(state, { candidacy: withVotes(candidacy, supporters) })
+      const next = replaceCandidacy(state, withVotes(candidacy, supporters))
       const isEarly = isMajority || isLeading(state, now)
       return isEarly && isElected(next, now) ? becomeLeader(next, now) : unchanged(next)
     }
     // A late vote for the request by which the node leads already: it still binds the voter.
     if (isMajority && term !== null && isSame(term.request, request)) {
       return unchanged(
-        changed(state, { term: withSupporters(term, from, term.requestedAt + leaseUnder(term.lock)) }),
+        replaceTerm(state, withSupporters(term, from, term.requestedAt + leaseUnder(term.lock))),
       )
     }
     return unchanged(state)
@@ -304,7 +306,7 @@ export function createCandidacy(
     if (state.candidacy === null) return unchanged(state)
     if (state.candidacy.isProbe) {
       const record = afterMiss(state.eligibility.record, 'unanswered')
-      const next = changed(withEligibility(state, { record }), { candidacy: null })
+      const next = replaceCandidacy(withEligibility(state, { record }), null)
       const [least, most] = pauseOf(timingIn(state))
       return { state: next, effects: [setTimer(TIMER.alive, [now + least, now + most])] }
     }
@@ -380,7 +382,7 @@ export function createCandidacy(
   function loseElection(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const candidacy = present(state.candidacy, 'candidacy')
     const missed = recordsFailures && !isLeading(state, now) ? recordMiss(state) : state
-    const next = changed(missed, { candidacy: null })
+    const next = replaceCandidacy(missed, null)
     if (isBoundByLease(isLeading(state, now))) {
       return { state: next, effects: [stopTimer(TIMER.release), setTimer(TIMER.alive, now)] }
     }

@@ -21,7 +21,7 @@ import type { Suppression } from './constants.ts'
 import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER } from './context.ts'
 import type { Beacon, LocalLeaderMessage } from './messages.ts'
 import { isAlive, withHeardAt } from './peers.ts'
-import { changed, type LocalLeaderState, type Peer, withKnown } from './state.ts'
+import { type LocalLeaderState, type Peer, replaceEligibility, withKnown } from './state.ts'
 
 export type HeartbeatSuppression = ReturnType<typeof createHeartbeatSuppression>
 
@@ -103,17 +103,15 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     const { willing, priority, lowUntil, candidate, record, deferringSince, lastRequestAt } =
       state.eligibility
     const last = { low: lowOf(state, now), priority, at: now }
-    return changed(state, {
-      eligibility: {
-        willing,
-        priority,
-        lowUntil,
-        candidate,
-        record,
-        deferringSince,
-        lastRequestAt,
-        announced: last,
-      },
+    return replaceEligibility(state, {
+      willing,
+      priority,
+      lowUntil,
+      candidate,
+      record,
+      deferringSince,
+      lastRequestAt,
+      announced: last,
     })
   }
 

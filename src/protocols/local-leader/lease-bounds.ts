@@ -15,9 +15,10 @@ export function createLeaseBounds({ self }: Context) {
    * of both. Otherwise the candidate asks for a lock that the voter grants.
    */
   function reportBounds(step: LocalLeaderStep, from: NodeId, { candidate, votes }: Reply): LocalLeaderStep {
-    const theirs = candidate === self ? votes.find(({ node }) => node === from)?.bounds : undefined
     const { pace } = step.state
-    if (theirs === undefined || pace === null || isOverlap(pace.bounds, theirs)) return step
+    if (pace === null || candidate !== self) return step
+    const theirs = votes.find(({ node }) => node === from)?.bounds
+    if (theirs === undefined || isOverlap(pace.bounds, theirs)) return step
     const seen = reportMismatch(step.state, {
       peer: from,
       field: 'lease bounds',

@@ -286,9 +286,10 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     // that has lost its rank prefers every other node: where all have lost it, the first of them may be unable to win.
     const { candidate, record } = state.eligibility
     const isContent = recordsFailures && ((beacon.lease !== null && !candidate) || record.proofs !== null)
-    const isAbove = isEligible(state) && outranks(rankOf(state, now), self, rank, from)
-    if (from !== self && isAbove && !isContent && !asksForLess(state, election)) {
-      if (!isWithoutMajority(state, now)) return false
+    // The cheap conditions first: almost every request comes from a leader with which this node is content.
+    if (from !== self && !isContent && !asksForLess(state, election) && isEligible(state)) {
+      const isAbove = outranks(rankOf(state, now), self, rank, from)
+      if (isAbove && !isWithoutMajority(state, now)) return false
     }
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null

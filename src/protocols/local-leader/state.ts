@@ -2,7 +2,7 @@
 import { compareIds, equalPlain, type Micros, type NodeId } from '../../core/index.ts'
 import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
 import type { Mismatch } from './mismatches.ts'
-import { type Pace, shiftPace } from './pace.ts'
+import type { Pace } from './pace.ts'
 import type { Rank } from './rank.ts'
 import type { CandidateRecord } from './record.ts'
 import { type Configuration, initialConfiguration } from './voters.ts'
@@ -224,19 +224,42 @@ export function withKnown(state: LocalLeaderState, change: Partial<Known>): Loca
   })
 }
 
-/** The most frequent change, without the copies of `changed`. */
 export function replaceKnown(state: LocalLeaderState, known: Known): LocalLeaderState {
+  return withParts(state, known, state.eligibility, state.vote, state.candidacy, state.term)
+}
+
+export function replaceEligibility(state: LocalLeaderState, eligibility: Eligibility): LocalLeaderState {
+  return withParts(state, state.known, eligibility, state.vote, state.candidacy, state.term)
+}
+
+export function replaceCandidacy(state: LocalLeaderState, candidacy: Candidacy | null): LocalLeaderState {
+  return withParts(state, state.known, state.eligibility, state.vote, candidacy, state.term)
+}
+
+export function replaceTerm(state: LocalLeaderState, term: Term | null): LocalLeaderState {
+  return withParts(state, state.known, state.eligibility, state.vote, state.candidacy, term)
+}
+
+/** The parts that messages change. Faster than `changed`, which has to find out which fields a change has. */
+function withParts(
+  state: LocalLeaderState,
+  known: Known,
+  eligibility: Eligibility,
+  vote: Vote,
+  candidacy: Candidacy | null,
+  term: Term | null,
+): LocalLeaderState {
   return {
     incarnation: state.incarnation,
     longestLock: state.longestLock,
     pace: state.pace,
     silentUntil: state.silentUntil,
     known,
-    eligibility: state.eligibility,
-    vote: state.vote,
+    eligibility,
+    vote,
     requests: state.requests,
-    candidacy: state.candidacy,
-    term: state.term,
+    candidacy,
+    term,
     largestLedEpoch: state.largestLedEpoch,
     wanted: state.wanted,
     isContested: state.isContested,
@@ -261,22 +284,35 @@ export function withEligibility(state: LocalLeaderState, change: Partial<Eligibi
     lastRequestAt: lastRequestAt === undefined ? eligibility.lastRequestAt : lastRequestAt,
     announced: announced === undefined ? eligibility.announced : announced,
   }
-  return equalPlain(eligibility, next) ? state : changed(state, { eligibility: next })
+  return isSameEligibility(eligibility, next) ? state : replaceEligibility(state, next)
+}
+
+/** Field by field, because every round compares: `equalPlain` has to look up the names of the fields. */
+function isSameEligibility(a: Eligibility, b: Eligibility): boolean {
+  return (
+    a.willing === b.willing &&
+    a.priority === b.priority &&
+    a.lowUntil === b.lowUntil &&
+    a.candidate === b.candidate &&
+    a.deferringSince === b.deferringSince &&
+    a.lastRequestAt === b.lastRequestAt &&
+    equalPlain(a.record, b.record) &&
+    equalPlain(a.announced, b.announced)
+  )
 }
 
 export function withVote(state: LocalLeaderState, change: Partial<Vote>): LocalLeaderState {
   const { lock, released, certificate, promised, revocable, config } = change
   const { vote } = state
-  return changed(state, {
-    vote: {
-      lock: lock === undefined ? vote.lock : lock,
-      released: released ?? vote.released,
-      certificate: certificate === undefined ? vote.certificate : certificate,
-      promised: promised ?? vote.promised,
-      revocable: revocable === undefined ? vote.revocable : revocable,
-      config: config ?? vote.config,
-    },
-  })
+  const next: Vote = {
+    lock: lock === undefined ? vote.lock : lock,
+    released: released ?? vote.released,
+    certificate: certificate === undefined ? vote.certificate : certificate,
+    promised: promised ?? vote.promised,
+    revocable: revocable === undefined ? vote.revocable : revocable,
+    config: config ?? vote.config,
+  }
+  return withParts(state, state.known, state.eligibility, next, state.candidacy, state.term)
 }
 
 /**
@@ -313,56 +349,6 @@ export function adoptNodes(
   })
 }
 
-export function shiftTimes(state: LocalLeaderState, by: Micros): LocalLeaderState {
-  const later = (instant: Micros | null): Micros | null => (instant === null ? null : instant + by)
-  const { candidacy, term, known, eligibility, vote } = state
-  const { lock } = vote
-  const { following } = known
-  return {
-    ...state,
-    pace: state.pace && shiftPace(state.pace, by),
-    epochGrowth: state.epochGrowth && { ...state.epochGrowth, at: state.epochGrowth.at + by },
-    silentUntil: later(state.silentUntil),
-    known: {
-      seen: known.seen,
-      holdUntil: later(known.holdUntil),
-      peers: known.peers.map(
-        (peer) =>
-          peer && {
-            ...peer,
-            heardAt: peer.heardAt + by,
-            saidAt: peer.saidAt + by,
-            oneWaySince: later(peer.oneWaySince),
-            claim: peer.claim && { since: peer.claim.since + by, last: peer.claim.last + by },
-          },
-      ),
-      following: following && {
-        ...following,
-        until: following.until + by,
-        roundAt: following.roundAt + by,
-        view: following.view && { ...following.view, until: following.view.until + by },
-      },
-    },
-    eligibility: {
-      ...eligibility,
-      lowUntil: later(eligibility.lowUntil),
-      deferringSince: later(eligibility.deferringSince),
-      lastRequestAt: later(eligibility.lastRequestAt),
-      announced: eligibility.announced && { ...eligibility.announced, at: eligibility.announced.at + by },
-    },
-    vote: { ...vote, lock: lock && { ...lock, until: lock.until + by } },
-    candidacy: candidacy && { ...candidacy, at: candidacy.at + by, previousAt: later(candidacy.previousAt) },
-    term: term && {
-      ...term,
-      since: term.since + by,
-      until: term.until + by,
-      requestedAt: term.requestedAt + by,
-      supporters: term.supporters.map((each) => ({ ...each, until: each.until + by })),
-      outbid: term.outbid && { since: term.outbid.since + by, last: term.outbid.last + by },
-    },
-  }
-}
-
 export function withVotes(
   candidacy: Candidacy,
   supporters: readonly NodeId[],
@@ -395,7 +381,8 @@ export function withSupporters(term: Term, nodes: readonly NodeId[], until: Micr
       place += 1
     const known = supporters[place]?.node === node ? (supporters[place] as Supporter) : null
     const bound = { node, until: Math.max(until, known?.until ?? until), counter: term.request.counter }
-    supporters.splice(place, known === null ? 0 : 1, bound)
+    if (known === null) supporters.splice(place, 0, bound)
+    else supporters[place] = bound
   }
   const isSameSet =
     supporters.length === members.length && supporters.every(({ node }, index) => node === members[index])

@@ -39,7 +39,8 @@ export class Load {
   readonly #phases: Phase[]
   /** Arrival time of the last message per link, once there was a load; null if links are unordered. */
   readonly #lastArrival: Float64Array | null
-  #hasBegun = false
+  /** Whether there was a load at any time. Most runs have none, and skip what it would change. */
+  hasBegun = false
   /** When the last message arrives that load has made later. */
   #lastLate: Micros = 0
 
@@ -66,7 +67,7 @@ export class Load {
       const isOver = over === 0 && phase.late.most === 0 && phase.delay.most === 0
       this.#phases[index] = isOver ? IDLE : phase
     }
-    this.#hasBegun = true
+    this.hasBegun = true
     if (this.#lastLate > now) push(this.#lastLate, { type: 'loadSettled' })
     if (forMs !== undefined) {
       const atMs = event.atMs + forMs
@@ -96,7 +97,7 @@ export class Load {
    * another source.
    */
   arrivalOf(from: number, to: number, at: Micros, now: Micros, random = this.#random): Micros {
-    if (!this.#hasBegun) return at
+    if (!this.hasBegun) return at
     const sender = this.#phases[from] as Phase
     const delay = sender === IDLE ? 0 : draw(this.#valuesAt(sender, now).delay, sender.tail, random)
     return this.arriveBehind(from, to, at + delay + this.lateness(to, now, random), at)

@@ -1,5 +1,6 @@
 /** Sends messages in the timed world: counts them, decides on loss and duplication, and queues their arrival. */
 import { type Definition, fail, type Message, type Micros } from '../../core/index.ts'
+import type { LossReason } from '../trace/index.ts'
 import type { LinkNotifier } from './link-notifier.ts'
 import type { LinkStates } from './link-states.ts'
 import type { Network } from './network.ts'
@@ -52,23 +53,28 @@ export class MessageSender {
     if (kind < 0) fail(`message kind "${name}" is not declared by the protocol`)
     this.#counts[kind] = (this.#counts[kind] as number) + 1
     const links = this.#links
-    if (links !== null && !links.isUp(from.index, to.index)) {
-      this.#record?.({ type: 'lost', at: now, message: id, why: 'cut' }, [])
+    const network = this.#network
+    const { index: sender } = from
+    const { index: receiver } = to
+    if (links !== null && !links.isUp(sender, receiver)) {
+      this.#recordLoss(id, 'cut', now)
       return id
     }
-    const why = this.#network.lossOf(from.index, to.index, name)
+    const why = network.lossOf(sender, receiver, name)
     if (why !== null) {
-      this.#record?.({ type: 'lost', at: now, message: id, why }, [])
+      this.#recordLoss(id, why, now)
       this.#notifier?.noteLoss(from, to)
       return id
     }
-    const label = links === null ? 0 : links.count(from.index, to.index)
-    const copies = this.#network.duplicates() && links === null ? 2 : 1
-    for (let copy = 0; copy < copies; copy++) {
-      const unloaded = this.#network.arrivalOf(from.index, to.index, name, now)
-      const arrival = this.#network.load.arrivalOf(from.index, to.index, unloaded, now)
-      this.#push(arrival, { type: 'message', from, to, body, id, label, sentAt: now })
-    }
+    const label = links === null ? 0 : links.count(sender, receiver)
+    const isDoubled = network.duplicates() && links === null
+    const message: Pending = { type: 'message', from, to, body, id, label, sentAt: now }
+    this.#push(network.arrivalOf(sender, receiver, name, now), message)
+    if (isDoubled) this.#push(network.arrivalOf(sender, receiver, name, now), message)
     return id
+  }
+
+  #recordLoss(message: number, why: LossReason, now: Micros): void {
+    this.#record?.({ type: 'lost', at: now, message, why }, [])
   }
 }

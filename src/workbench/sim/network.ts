@@ -97,13 +97,14 @@ export class Network {
     return this.#lastArrival !== null
   }
 
-  /** When a message sent at `at` arrives. Consumes randomness. */
+  /** When a message sent at `at` arrives and is handled, with the present load. Consumes randomness. */
   arrivalOf(from: number, to: number, kind: string, at: Micros): Micros {
     const link = from * this.#count + to
     const rule = this.#rules.length > 0 ? this.#ruleFor(from, to, kind) : null
     const slow = this.#slow.size > 0 ? this.#slow.get(link) : undefined
     const { least, most } = rule?.delay ?? slow ?? this.#delay
-    return this.#inOrder(link, at + this.#random.integer(least, most))
+    const unloaded = this.#inOrder(link, at + this.#random.integer(least, most))
+    return this.load.hasBegun ? this.load.arrivalOf(from, to, unloaded, at) : unloaded
   }
 
   /** An event makes a message arrive at an instant. Returns when it does if it is behind all messages on its link. */

@@ -10,11 +10,9 @@ export class EventQueue {
   #size = 0
   #times = new Float64Array(START)
   #orders = new Float64Array(START)
-  #slots = new Int32Array(START)
+  /** A permutation of all slots: those of the entries, in the order of the heap, and behind them a stack of free ones. */
+  #slots = Int32Array.from({ length: START }, (_, slot) => slot)
   #pushed = 0
-  /** Stack of free slots. If it is empty, the next new slot is `#slotCount`. */
-  #free: number[] = []
-  #slotCount = 0
 
   get size(): number {
     return this.#size
@@ -27,8 +25,8 @@ export class EventQueue {
 
   /** Adds an entry and returns its slot. */
   push(time: number): number {
-    const slot = this.#free.pop() ?? this.#slotCount++
     if (this.#size === this.#times.length) this.#grow()
+    const slot = this.#slots[this.#size] as number
     this.#rise(this.#size++, time, this.#pushed++, slot)
     return slot
   }
@@ -40,7 +38,7 @@ export class EventQueue {
     if (last > 0) {
       this.#sink(this.#times[last] as number, this.#orders[last] as number, this.#slots[last] as number)
     }
-    this.#free.push(slot)
+    this.#slots[last] = slot
     return slot
   }
 
@@ -109,7 +107,7 @@ export class EventQueue {
     const capacity = this.#times.length * 2
     const times = new Float64Array(capacity)
     const orders = new Float64Array(capacity)
-    const slots = new Int32Array(capacity)
+    const slots = Int32Array.from({ length: capacity }, (_, slot) => slot)
     times.set(this.#times)
     orders.set(this.#orders)
     slots.set(this.#slots)

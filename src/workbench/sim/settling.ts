@@ -9,7 +9,7 @@ import type { Agenda } from './agenda.ts'
 import { connectivity, mayReach, type UntimelyMessage } from './connectivity.ts'
 import type { LinkNotifier } from './link-notifier.ts'
 import type { Network } from './network.ts'
-import { Silences } from './silences.ts'
+import type { Silences } from './silences.ts'
 import type { Store } from './store.ts'
 import { NEVER, type Pending, type SimNode } from './world-node.ts'
 
@@ -20,6 +20,8 @@ type SettlingContext = {
   readonly network: Network
   readonly store: Store
   readonly nodes: readonly SimNode[]
+  /** Updated at every disturbance. */
+  readonly silences: Silences
   /** The maximum lateness of timers. */
   readonly lateness: Micros
   /** Null if nodes are not notified of link changes. */
@@ -30,18 +32,11 @@ type SettlingContext = {
 
 export class Settling {
   readonly #world: SettlingContext
-  readonly #silences: Silences
   #disturbances = 0
   #settlesAt: Micros = 0
 
   constructor(world: SettlingContext) {
     this.#world = world
-    this.#silences = new Silences(world.nodes.length)
-  }
-
-  /** Whether `checkReachable` has anything to check. */
-  get hasSilences(): boolean {
-    return this.#silences.isAny
   }
 
   /**
@@ -49,7 +44,7 @@ export class Settling {
    * between which they were sent count as connected only from now on.
    */
   disturb(now: Micros, messages: readonly UntimelyMessage[] = []): void {
-    const { definition, scenario, network, nodes, lateness, notifier, observe, push } = this.#world
+    const { definition, scenario, network, nodes, silences, lateness, notifier, observe, push } = this.#world
     const stalled = nodes.filter((node) => node.up && node.stalledUntil !== 0).map(({ id }) => id)
     const messageDelay = network.longestDelay + network.load.most
     const latest = lateness + network.load.most
@@ -65,7 +60,7 @@ export class Settling {
     if (timeliness === null) return
     const running = nodes.filter((node) => node.up && node.stalledUntil === 0)
     const unwritable = running.filter(({ isWritable }) => !isWritable)
-    this.#silences.update(now, (from, to) => {
+    silences.update(now, (from, to) => {
       const { up, stalledUntil } = nodes[from] as SimNode
       return up && stalledUntil === 0 && mayReach(network, from, to, timeliness)
     })
@@ -97,20 +92,20 @@ export class Settling {
 
   /** A node that crashes at the instant its stall ends may first have sent something when its timers fired. */
   noteLastWords({ index }: SimNode, now: Micros): void {
-    const { definition, scenario, network } = this.#world
+    const { definition, scenario, network, silences } = this.#world
     const timeliness = definition.timeliness(scenario.options)
     if (timeliness === null) return
-    this.#silences.noteSent(index, now, (to) => mayReach(network, index, to, timeliness))
+    silences.noteSent(index, now, (to) => mayReach(network, index, to, timeliness))
   }
 
   /** Reports peers that the node considers reachable although no message of theirs can have arrived for a while. */
   checkReachable(node: SimNode, localNow: Micros, now: Micros): void {
-    const { definition, scenario, nodes, observe } = this.#world
+    const { definition, scenario, nodes, silences, observe } = this.#world
     const identity = { self: node.id, nodes: scenario.nodes }
     const claimed = definition.reachable(node.state, identity, scenario.options, localNow)
     for (const peer of claimed ?? []) {
       const from = nodes.findIndex(({ id }) => id === peer)
-      const silentSince = this.#silences.since(from, node.index)
+      const silentSince = silences.since(from, node.index)
       if (silentSince === null) continue
       observe({ type: 'called-reachable', at: now, node: node.id, peer, silentSince })
     }

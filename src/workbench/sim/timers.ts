@@ -9,6 +9,9 @@ import type { Delay } from './delay.ts'
 import type { Load } from './load.ts'
 import { NEVER, type Pending, type SimNode, type Timer } from './world-node.ts'
 
+/** A timer whose step was rolled back fires again after this delay, as in a real process. */
+export const TRY_AGAIN: Micros = 10_000
+
 export class Timers {
   readonly #random: Random
   readonly #lateness: Delay
@@ -86,7 +89,8 @@ export class Timers {
     const { least, most } = this.#lateness
     // A timer that is already due fires in the current wakeup of the process, so it is never late.
     const late = most === 0 || due <= now ? 0 : this.#random.integer(least, most)
-    const loaded = due <= now ? 0 : (this.#load?.lateness(timer.node.index, now) ?? 0)
+    const load = this.#load
+    const loaded = load === null || !load.hasBegun || due <= now ? 0 : load.lateness(timer.node.index, now)
     timer.entry = this.#entries++
     timer.queuedAt = Math.max(due, now) + late + loaded
     this.#push(timer.queuedAt, { type: 'timer', timer, entry: timer.entry })

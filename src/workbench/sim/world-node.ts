@@ -13,7 +13,6 @@ import {
   type Step,
   type View,
 } from '../../core/index.ts'
-import type { NodeState } from '../scenario/options.ts'
 import type { Scenario, ScenarioEvent } from '../scenario/scenario.ts'
 import { DEFAULT_LINK_HISTORY } from '../untimed/link-ends.ts'
 import type { Clock } from './clock.ts'
@@ -139,11 +138,6 @@ export function statusOf(node: SimNode, now: Micros): { readonly view: View; rea
   const view = node.protocol.view(node.state, node.clock.at(now) + missed)
   const until = trueUntil(node, view)
   return { view, until: until === null ? null : until - node.sleptFor }
-}
-
-/** The node's state after a step, for the record of the step. `cutAfter`: as in the record. */
-export function stateAfter({ id, state, stable }: SimNode, cutAfter: number | null): readonly NodeState[] {
-  return [{ node: id, state: cutAfter === null ? state : null, stable }]
 }
 
 export function persists({ effects }: Step<Plain>): boolean {

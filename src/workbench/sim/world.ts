@@ -34,28 +34,23 @@ import { MessageSender } from './message-sender.ts'
 import { delayOf, Network } from './network.ts'
 import { RegisterCalls } from './register-calls.ts'
 import { Settling } from './settling.ts'
+import { Silences } from './silences.ts'
 import { resume } from './stalls.ts'
+import { recordRollBack, recordStart, recordStep } from './step-records.ts'
 import { Store } from './store.ts'
-import { Timers } from './timers.ts'
-import { RunawayRunError, type WorldHooks } from './world-hooks.ts'
+import { Timers, TRY_AGAIN } from './timers.ts'
+import { MOST_STEPS, stopRunaway, type WorldHooks } from './world-hooks.ts'
 import {
   linkStatesOf,
   NEVER,
   type Pending,
   persists,
   type SimNode,
-  stateAfter,
   statusOf,
   takeDown,
   trueUntil,
   updateView,
 } from './world-node.ts'
-
-/** A timer whose step was rolled back fires again after this delay, as in a real process. */
-const TRY_AGAIN: Micros = 10_000
-
-/** Bound on the steps of one run. A protocol that exceeds it is flooding itself. */
-const MOST_STEPS = 500_000_000
 
 export class World {
   readonly #byId: ReadonlyMap<NodeId, SimNode>
@@ -64,13 +59,17 @@ export class World {
   readonly #random: Random
   readonly #agenda = new Agenda()
   readonly #hooks: WorldHooks
+  readonly #record: WorldHooks['record']
   readonly #definition: Definition
   #now: Micros = 0
   #steps = 0
   #sent: number[] = []
+  /** Whether the present step has an output. Most steps have none, which saves the search for it. */
+  #hasOutput = false
   readonly #timers: Timers
   readonly #sender: MessageSender
   readonly #inFlight: InFlight
+  readonly #silences: Silences
   readonly #settling: Settling
   readonly #targets: NodeEventTargets
   /** Null if nodes are not notified of link changes. */
@@ -81,6 +80,7 @@ export class World {
   constructor(definition: Definition, scenario: Scenario, hooks: WorldHooks, strictly: boolean) {
     this.#definition = definition
     this.#hooks = hooks
+    this.#record = hooks.record
     this.#random = new Random(scenario.seed)
     const { push } = this.#agenda
     const { observe, record, inspect = null } = hooks
@@ -95,7 +95,7 @@ export class World {
     const nodes = makeNodes(definition, scenario, this.#random, strictly)
     this.#byId = new Map(nodes.map((node) => [node.id, node]))
     for (const event of scenario.events) push(microsOf(event.atMs), { type: 'event', event })
-    const { initial } = scenario
+    const { initial, seed } = scenario
     this.#calls = new RegisterCalls(this.#store, push)
     const links = linkStatesOf(definition, scenario)
     this.#links = links
@@ -104,9 +104,10 @@ export class World {
     const notifier = links === null ? null : new LinkNotifier(links, network, nodes, context)
     this.#notifier = notifier
     this.#sender = new MessageSender({ definition, network, links, notifier, record, push })
-    const { seed } = scenario
     this.#inFlight = new InFlight({ agenda: this.#agenda, nodes, network, notifier, record, seed })
-    const parts = { definition, scenario, network, store, nodes, notifier, observe, push }
+    const silences = new Silences(nodes.length)
+    this.#silences = silences
+    const parts = { definition, scenario, network, store, nodes, silences, notifier, observe, push }
     this.#settling = new Settling({ ...parts, lateness: lateness.most })
     this.#targets = {
       store: this.#store,
@@ -157,7 +158,7 @@ export class World {
   applyEvent(event: ScenarioEvent): void {
     const isOfMessage = isMessageEvent(event)
     const ignored = isOfMessage ? this.#inFlight.whyIgnored(event) : null
-    this.#hooks.record?.(recordOf(event, this.#now, ignored), statesAfter(event, this.#targets))
+    this.#record?.(recordOf(event, this.#now, ignored), statesAfter(event, this.#targets))
     if (ignored !== null) return
     const messages = isOfMessage ? this.#inFlight.change(event, this.#now) : []
     if (changeNetwork(this.#network, event)) this.#hooks.inspect?.network(this.#network.reading(this.#now))
@@ -182,11 +183,7 @@ export class World {
       this.#now = next
       const pending = agenda.take()
       if (pending !== null) this.#process(pending)
-      if (this.#steps > maxSteps) {
-        throw new RunawayRunError(
-          `stopped after ${maxSteps} steps at ${this.#now / 1000} ms: the nodes never come to rest`,
-        )
-      }
+      if (this.#steps > maxSteps) stopRunaway(maxSteps, this.#now)
     }
     this.#now = until
   }
@@ -200,14 +197,15 @@ export class World {
     this.#hooks.observe({ type: 'ended', at: this.#now })
   }
 
+  /** Almost all entries are messages and timers: the others are apart, so that the compiler can inline these two. */
   #process(pending: Pending): void {
+    if (pending.type === 'message') this.#deliver(pending)
+    else if (pending.type === 'timer') this.#expire(pending)
+    else this.#processRare(pending)
+  }
+
+  #processRare(pending: Exclude<Pending, { type: 'message' | 'timer' }>): void {
     switch (pending.type) {
-      case 'message':
-        this.#deliver(pending)
-        break
-      case 'timer':
-        this.#expire(pending)
-        break
       case 'command':
         this.#command(pending)
         break
@@ -287,22 +285,16 @@ export class World {
     if (timer !== null) this.#advance(timer.node, { type: 'timer', name: timer.name }, null)
   }
 
-  /** Feeds an input to a node and carries out its effects. A node that was suspended learns that first. */
+  /**
+   * Feeds an input to a node and carries out its effects. A node that was suspended learns that first.
+   *
+   * All steps of a run pass through here. Rare cases are functions of their own, so that the compiler can inline the
+   * common one.
+   */
   #advance(node: SimNode, input: Input, message: number | null): void {
-    if (node.sleptFor > 0) {
-      const by = node.sleptFor
-      node.sleptFor = 0
-      this.#advance(node, { type: 'suspended', by }, null)
-      if (!node.up) {
-        if (message !== null) this.#lose(message, 'down')
-        return
-      }
-      // The lease, if the node still believes in one, now ends later than before.
-      const { view } = node
-      if (view !== null && view.until !== null) {
-        const until = trueUntil(node, view)
-        this.#hooks.observe({ type: 'view', at: this.#now, node: node.id, view, until })
-      }
+    if (node.sleptFor > 0 && !this.#wake(node)) {
+      if (message !== null) this.#lose(message, 'down')
+      return
     }
     const now = node.clock.at(this.#now)
     const before = node.state
@@ -315,14 +307,28 @@ export class World {
     node.state = next.state
     const cutAfter = this.#carryOut(node, next)
     const view = next.state === before ? null : updateView(node, now)
-    if (this.#settling.hasSilences) this.#settling.checkReachable(node, now, this.#now)
-    if (this.#hooks.record !== null) {
-      const { id } = node
+    if (this.#silences.isAny) this.#settling.checkReachable(node, now, this.#now)
+    if (this.#record !== null) {
       const done = { effects: next.effects, sent: this.#sent, cutAfter, view }
-      const taken = { type: 'step', at: this.#now, node: id, now, input, message, ...done } as const
-      this.#hooks.record(taken, stateAfter(node, cutAfter))
+      recordStep(this.#record, node, { at: this.#now, now, input, message }, done)
     }
-    this.#report(node, next.effects, view, cutAfter)
+    if (view !== null || this.#hasOutput || cutAfter !== null)
+      this.#report(node, next.effects, view, cutAfter)
+  }
+
+  /** Tells a node that it was suspended. Returns whether it still runs after that. */
+  #wake(node: SimNode): boolean {
+    const by = node.sleptFor
+    node.sleptFor = 0
+    this.#advance(node, { type: 'suspended', by }, null)
+    if (!node.up) return false
+    // The lease, if the node still believes in one, now ends later than before.
+    const { view } = node
+    if (view !== null && view.until !== null) {
+      const until = trueUntil(node, view)
+      this.#hooks.observe({ type: 'view', at: this.#now, node: node.id, view, until })
+    }
+    return true
   }
 
   /**
@@ -330,11 +336,9 @@ export class World {
    * a timer fires again soon, and a suspension is reported again.
    */
   #rollBack(node: SimNode, input: Input, message: number | null, { effects }: Step<Plain>): void {
-    const { id } = node
     const now = node.clock.at(this.#now)
-    const none = { sent: [], cutAfter: null, view: null }
-    const record = { type: 'step', at: this.#now, node: id, now, input, message, effects, ...none } as const
-    this.#hooks.record?.({ ...record, takenBack: true }, [])
+    if (this.#record !== null)
+      recordRollBack(this.#record, node, { at: this.#now, now, input, message }, effects)
     if (input.type === 'timer') this.#timers.set(node, input.name, now + TRY_AGAIN, this.#now)
     else if (input.type === 'suspended') node.sleptFor += input.by
   }
@@ -357,10 +361,10 @@ export class World {
     this.#hooks.observe({ type: 'up', at: this.#now, node: node.id })
     const cutAfter = this.#carryOut(node, next)
     const view = updateView(node, now)
-    const { effects } = next
-    const done = { effects, sent: this.#sent, cutAfter, view }
-    const started = { type: 'start', at: this.#now, node: node.id, now, stable, settledOn, ...done } as const
-    this.#hooks.record?.(started, stateAfter(node, cutAfter))
+    if (this.#record !== null) {
+      const done = { effects: next.effects, sent: this.#sent, cutAfter, view }
+      recordStart(this.#record, node, { at: this.#now, now, stable, settledOn }, done)
+    }
     this.#report(node, next.effects, view, cutAfter)
   }
 
@@ -369,7 +373,8 @@ export class World {
    * completed all.
    */
   #carryOut(node: SimNode, { effects }: Step<Plain>): number | null {
-    if (this.#hooks.record !== null) this.#sent = []
+    if (this.#record !== null) this.#sent = []
+    this.#hasOutput = false
     if (effects.length === 0) return null
     const crashes = effects.length > node.crashAfter
     const end = crashes ? node.crashAfter : effects.length
@@ -378,15 +383,15 @@ export class World {
   }
 
   #perform(node: SimNode, effect: Effect): void {
+    if (effect.type === 'send') {
+      const id = this.#sender.send(node, this.#node(effect.to), effect.body, this.#now)
+      if (this.#record !== null) this.#sent.push(id)
+    } else if (effect.type === 'setTimer') this.#timers.set(node, effect.name, effect.at, this.#now)
+    else this.#performRare(node, effect)
+  }
+
+  #performRare(node: SimNode, effect: Exclude<Effect, { type: 'send' | 'setTimer' }>): void {
     switch (effect.type) {
-      case 'send': {
-        const id = this.#sender.send(node, this.#node(effect.to), effect.body, this.#now)
-        if (this.#hooks.record !== null) this.#sent.push(id)
-        break
-      }
-      case 'setTimer':
-        this.#timers.set(node, effect.name, effect.at, this.#now)
-        break
       case 'stopTimer':
         this.#timers.stop(node, effect.name, this.#now)
         break
@@ -394,6 +399,7 @@ export class World {
         node.stable = effect.stable
         break
       case 'output':
+        this.#hasOutput = true
         break
       case 'register':
         this.#call(node, effect.call)
@@ -421,7 +427,7 @@ export class World {
   }
 
   #lose(message: number, why: LossReason): void {
-    this.#hooks.record?.({ type: 'lost', at: this.#now, message, why }, [])
+    this.#record?.({ type: 'lost', at: this.#now, message, why }, [])
   }
 
   #crash(node: SimNode): void {

@@ -94,14 +94,20 @@ export class Watch {
   }
 
   observe(seen: Observation): void {
-    const of = this.#monitor
-    for (let place = 0; place < of.goals.length; place++) {
-      if (of.reached(place, this.#memory, seen)) this.#counts[place] = (this.#counts[place] as number) + 1
+    // As `reached` and `judge` of the monitor, without the calls: most of the observations of a run are renewals.
+    const { goals, specs, foldOfGoal, foldOfSpec, run } = this.#monitor
+    const before = this.#memory
+    for (let place = 0; place < goals.length; place++) {
+      const memory = before[foldOfGoal[place] as number] as Plain
+      if ((goals[place] as Goal).reached(memory, seen))
+        this.#counts[place] = (this.#counts[place] as number) + 1
     }
-    this.#memory = of.next(this.#memory, seen)
-    for (let place = 0; place < of.specs.length; place++) {
+    const after = this.#monitor.next(before, seen)
+    this.#memory = after
+    for (let place = 0; place < specs.length; place++) {
       if (this.#violations[place] !== null) continue
-      const judgement = of.judge(place, this.#memory, seen)
+      const memory = after[foldOfSpec[place] as number] as Plain
+      const judgement = (specs[place] as Spec).judge(memory, seen, run)
       if (judgement === 'not concerned') continue
       this.#judged[place] = (this.#judged[place] as number) + 1
       if (judgement !== 'held') this.#violations[place] = { at: seen.at, why: judgement.violated }

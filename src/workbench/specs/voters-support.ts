@@ -1,8 +1,14 @@
-import { type Micros, msOf, type NodeId } from '../../core/index.ts'
+import { equalPlain, type Micros, msOf, type NodeId } from '../../core/index.ts'
 import type { Observation, Reach } from '../trace/index.ts'
-import { configOf, contradicts, type Elector, electorate } from './memory/electorate.ts'
+import { configOf, contradicts, type Elector, electorate, type ShownConfig } from './memory/electorate.ts'
 import { leadsNow } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
+
+type VotedTerm = {
+  readonly node: NodeId
+  readonly token: number | null
+  readonly config: ShownConfig | null
+}
 
 type Support = {
   /** How long after the last change a linked voter may be missing; null if the protocol has no such bound. */
@@ -15,8 +21,8 @@ type Support = {
   readonly reach: Reach | null
   /** The time of the last change: a fault, a command, a new term or new voters. */
   readonly since: Micros
-  /** The last term and voters, as text. */
-  readonly term: string | null
+  /** The last term and its voters. */
+  readonly term: VotedTerm | null
   readonly wrong: string | null
 }
 
@@ -69,8 +75,12 @@ export const votersSupport: Spec<Support> = {
 function afterRound(memory: Support, seen: Observation & { readonly type: 'view' }): Support {
   const { node, view, at } = seen
   const config = configOf(seen)
-  const term = `${node} ${view.token} ${JSON.stringify(config)}`
-  if (term !== memory.term) return { ...memory, term, since: Math.max(memory.since, at) }
+  const { token } = view
+  const { term } = memory
+  // Every renewal is compared. Almost always the node shows the very same voters again, which is cheap to see.
+  const isSame =
+    term !== null && term.node === node && term.token === token && equalPlain(term.config, config)
+  if (!isSame) return { ...memory, term: { node, token, config }, since: Math.max(memory.since, at) }
   const { within, since, reach, electors } = memory
   // If chance decides which messages arrive in time, a renewal may miss any voter.
   if (within === null || reach === null || reach.byChance || at - since <= within) return memory

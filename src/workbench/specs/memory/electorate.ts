@@ -12,7 +12,7 @@ import type { Fold, RunFacts } from '../spec.ts'
 import { isMajority } from './leases.ts'
 
 /** One set of voters, or two during a change (joint consensus): a leader then needs a majority of each. */
-type ShownConfig = {
+export type ShownConfig = {
   readonly id: readonly [epoch: number, counter: number]
   readonly sets: readonly (readonly NodeId[])[]
 }
