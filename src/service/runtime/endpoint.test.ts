@@ -113,10 +113,11 @@ describe('groups over one socket', () => {
       join(one, 'bills', specOf(['a', 'b', 'c'], prefer('a')))
     }
     await until(() => allFollow(all, 'orders', 'a') && allFollow(all, 'bills', 'a'))
+    const elections = (): readonly Output[] => b.outputs.filter(({ type }) => type === 'elected')
+    const earlier = elections().length
     a.endpoint.command('orders', { do: 'stepDown' })
     await until(() => allFollow(all, 'orders', 'b'))
-    const elections = (): readonly Output[] => b.outputs.filter(({ type }) => type === 'elected')
-    expect(elections()).toMatchObject([{ of: 'orders', cause: 'handed over' }])
+    expect(elections()[earlier]).toMatchObject({ of: 'orders', cause: 'handed over' })
     b.endpoint.leave('orders')
     await until(() => allFollow([a, c], 'orders', 'a') || allFollow([a, c], 'orders', 'c'))
     join(b, 'orders', specOf(['a', 'b', 'c']))

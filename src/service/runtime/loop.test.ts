@@ -122,6 +122,28 @@ describe('a sleep of the host', () => {
     expect(got().map(({ type }) => type)).toEqual(['suspended'])
     loop.stop()
   })
+
+  it('waits while the effects of a step are carried out, even if one of them reads the view', () => {
+    let slept = 0
+    const log: unknown[] = []
+    const clock = hostClock(() => Number(process.hrtime.bigint() / 1000n) + slept)
+    const loop = new Loop(obedient, clock, memoryStorage(), {
+      send: (to) => log.push(`to ${to}`),
+      output(event) {
+        if (event.type === 'got') log.push((event['input'] as { type: string }).type)
+        if (event.type !== 'elected') return
+        slept = 60_000
+        log.push(loop.view().token)
+      },
+      storageFailed: () => {},
+      failed: () => {},
+    })
+    loop.start()
+    loop.command({ do: 'act', effects: [output({ type: 'elected' }), send('b', { kind: 'x' })] })
+    loop.message('b', { kind: 'y' })
+    expect(log).toEqual([1, 'to b', 'suspended', 'message'])
+    loop.stop()
+  })
 })
 
 describe('a message that makes the protocol fail', () => {

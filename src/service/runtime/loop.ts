@@ -14,6 +14,7 @@
 import {
   AssertionFailedError,
   type Command,
+  type Effect,
   type Input,
   type Message,
   type Micros,
@@ -96,6 +97,8 @@ export class Loop {
   /** Whether due timers will fire in a microtask, and whether they have done so since the last event. */
   #isExpiring = false
   #hasExpired = false
+  /** Hooks may read the state while the effects of a step are carried out. That reports no suspension in between. */
+  #isCarryingOut = false
   /** The length of a suspension whose step was rolled back. */
   #unreported: Micros = 0
 
@@ -179,7 +182,7 @@ export class Loop {
   }
 
   #checkSuspension(): void {
-    if (!this.#running) return
+    if (!this.#running || this.#isCarryingOut) return
     const by = this.#clock.suspendedFor() + this.#unreported
     this.#unreported = 0
     if (by === 0) return
@@ -269,32 +272,38 @@ export class Loop {
   }
 
   #carryOut({ effects }: Step<Plain>): void {
-    for (const effect of effects) {
-      switch (effect.type) {
-        case 'persist':
-          break
-        case 'send':
-          this.#hooks.send(effect.to, effect.body)
-          break
-        case 'setTimer':
-          this.#deadlines.set(effect.name, typeof effect.at === 'number' ? effect.at : between(...effect.at))
-          break
-        case 'stopTimer':
-          this.#deadlines.delete(effect.name)
-          break
-        case 'output':
-          this.#hooks.output(effect.event)
-          break
-        case 'register':
-          if (this.#hooks.register === undefined) {
-            this.#fail(new Error('the protocol calls a register, but this node has none'))
-            return
-          }
-          this.#hooks.register(effect.call)
-          break
-        default:
-          effect satisfies never
-      }
+    const wasCarryingOut = this.#isCarryingOut
+    this.#isCarryingOut = true
+    try {
+      for (const effect of effects) this.#carryOutEffect(effect)
+    } finally {
+      this.#isCarryingOut = wasCarryingOut
+    }
+  }
+
+  #carryOutEffect(effect: Effect): void {
+    switch (effect.type) {
+      case 'persist':
+        break
+      case 'send':
+        this.#hooks.send(effect.to, effect.body)
+        break
+      case 'setTimer':
+        this.#deadlines.set(effect.name, typeof effect.at === 'number' ? effect.at : between(...effect.at))
+        break
+      case 'stopTimer':
+        this.#deadlines.delete(effect.name)
+        break
+      case 'output':
+        this.#hooks.output(effect.event)
+        break
+      case 'register':
+        if (this.#hooks.register === undefined)
+          throw new Error('the protocol calls a register, but this node has none')
+        this.#hooks.register(effect.call)
+        break
+      default:
+        effect satisfies never
     }
   }
 

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as pathJoin } from 'node:path'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { Worker } from 'node:worker_threads'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freePorts } from '../../../../test/support/ports.ts'
 import { until } from '../../../../test/support/wait.ts'
 import type { Effect } from '../../../core/index.ts'
@@ -56,6 +57,27 @@ const into = async (options: JoinOptions): Promise<ConclaveNode> => {
 }
 
 const leads = (member: ConclaveNode | undefined): unknown => member?.view().leader?.id ?? null
+
+it('are closed at any moment without an error in the worker that they share', async () => {
+  const errors: unknown[] = []
+  const watch = (worker: Worker): void => void worker.on('error', (error) => errors.push(error))
+  process.on('worker', watch)
+  onTestFinished(() => void process.off('worker', watch))
+  const of = await three({ isolation: 'worker' })
+  const leader = await into(of(1, 'led'))
+  void leader.lead(untilItEnds)
+  await into(of(2, 'led'))
+  await until(() => leads(leader) === 'b')
+  for (let round = 0; round < 6; round++) {
+    // oxlint-disable no-await-in-loop -- one round after the other
+    const member = await join(of(0, 'led'))
+    await until(() => leads(member) === 'b')
+    const [other] = await Promise.all([join(of(0, `other ${round}`)), member.close()])
+    await other.close()
+    // oxlint-enable no-await-in-loop
+  }
+  expect(errors).toEqual([])
+}, 60_000)
 
 describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) => {
   it('have their own leaders over one session per pair, and closing one does not affect the others', async () => {

@@ -90,6 +90,18 @@ describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
     expect(new Set(started.map(({ id }) => id)).size).toBeGreaterThan(1)
   }, 30_000)
 
+  it('starts the work when the node knows itself as the leader', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    const seen = await new Promise<unknown>((resolve) => {
+      void byId('b').lead((term) => {
+        const { role, leader } = byId('b').view()
+        resolve({ role, leader: leader?.id, token: leader?.token === term.token })
+        return untilItEnds(term)
+      })
+    })
+    expect(seen).toEqual({ role: 'leader', leader: 'b', token: true })
+  }, 30_000)
+
   it('is needed: a node without it votes, but is never elected', async () => {
     await group(['a', 'b', 'c'], { isolation })
     void byId('c').lead(untilItEnds)
@@ -185,6 +197,41 @@ describe.each(ISOLATIONS)('status, with its election in a %s', (isolation) => {
     expect(byId('b').status().nodes[2]?.heardMsAgo).toBeGreaterThan(0)
     expect(byId('c').status().idle).toBe('closed')
   }, 30_000)
+})
+
+describe.each(ISOLATIONS)('view, with its election in a %s', (isolation) => {
+  it('never names a leader again that has released its lease', async () => {
+    await group(['a', 'b', 'c'], { isolation, options: { sigmaMs: 100, renewalIntervalMs: 50 } })
+    for (const id of ['a', 'b']) void byId(id).lead(untilItEnds)
+    await until(() => leaderOf('c') !== null)
+    const tokens: number[] = []
+    let isWatching = true
+    const watching = (async () => {
+      while (isWatching) {
+        const token = byId('c').view().leader?.token ?? 0
+        if (token !== tokens.at(-1)) tokens.push(token)
+        // oxlint-disable-next-line no-await-in-loop -- at every turn of the event loop
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })()
+    const handOver = async (): Promise<void> => {
+      // A follower may know the new leader first, and a node that does not know its term yet has none to end.
+      await until(() => ['a', 'b'].some((id) => leaderOf('c') === id && byId(id).view().role === 'leader'))
+      const before = Math.max(...tokens)
+      await byId(leaderOf('c') as string).stepDown()
+      await until(() => (tokens.at(-1) as number) > before)
+    }
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- one hand-over after the other
+      for (let round = 0; round < 10; round++) await handOver()
+    } finally {
+      isWatching = false
+      await watching
+    }
+    // A leader that has released its lease is no leader (0) until the next one is known.
+    const named = tokens.filter((token) => token !== 0)
+    expect(named).toEqual([...new Set(named)].toSorted((x, y) => x - y))
+  }, 60_000)
 })
 
 describe.each(ISOLATIONS)('observe, with its election in a %s', (isolation) => {

@@ -104,6 +104,7 @@ class ElectionInWorker implements ElectionBackend {
     this.#events = events
     this.#snapshot = {
       view: NO_VIEW,
+      leaderChanges: 0,
       voters: [],
       nodes: settings.nodes,
       reachable: [],
@@ -146,7 +147,8 @@ class ElectionInWorker implements ElectionBackend {
     this.#channel.drain()
     const now = monotonicNow()
     const { id: self } = this.#settings
-    const { leadUntil, membersUntil, datagrams } = this.#shared
+    const { membersUntil, datagrams } = this.#shared
+    const leadUntil = this.#shared.leadUntil(this.#snapshot.leaderChanges)
     const { voters, nodes, reachable: there, evidenceFor, isSilent, membership, primary } = this.#snapshot
     const view = this.#viewAt(now)
     // This node knows its own lease exactly; the shared number is updated less often.
@@ -271,7 +273,8 @@ class ElectionInWorker implements ElectionBackend {
   #viewAt(now: Micros): NodeView {
     const { view } = this.#snapshot
     if (this.#state !== 'running') return NO_VIEW
-    const { leadUntil, membersUntil } = this.#shared
+    const { membersUntil } = this.#shared
+    const leadUntil = this.#shared.leadUntil(this.#snapshot.leaderChanges)
     const isOver = view.role === 'leader' ? !this.#holds() : leadUntil === null || now >= leadUntil
     const isOld = isOver || membersUntil === null || now >= membersUntil
     return {

@@ -102,7 +102,7 @@ describe('a lease in shared memory', () => {
     const shared = SharedState.for(2)
     const fill = (): void => {
       shared.progress = 1
-      shared.leadUntil = 2
+      shared.publishLeadUntil(2, 1)
       shared.membersUntil = 3
       shared.datagrams = { sent: 4, received: 5, dropped: 6 }
       shared.noteHeard(
@@ -116,7 +116,7 @@ describe('a lease in shared memory', () => {
     }
     const read = (): readonly unknown[] => [
       shared.progress,
-      shared.leadUntil,
+      shared.leadUntil(1),
       shared.membersUntil,
       ...Object.values(shared.datagrams),
       ...[0, 1].map((place) => shared.heardAt(place)),
@@ -255,4 +255,18 @@ describe('the status of another node', () => {
     // If the protocol states no such time, its own answer counts.
     expect(status(9000, null)).toMatchObject({ reachable: true })
   })
+})
+
+it('pairs the end of a lease with its leader', () => {
+  const shared = SharedState.for(3)
+  expect(shared.leadUntil(0)).toBeNull()
+  shared.publishLeadUntil(500, 1)
+  expect([shared.leadUntil(0), shared.leadUntil(1), shared.leadUntil(2)]).toEqual([null, 500, null])
+  shared.publishLeadUntil(600, 1)
+  expect(shared.leadUntil(1)).toBe(600)
+  shared.publishLeadUntil(null, 1)
+  expect(shared.leadUntil(1)).toBeNull()
+  // The next leader: a reader that knows the former one must not take this lease for its lease.
+  shared.publishLeadUntil(900, 2)
+  expect([shared.leadUntil(1), shared.leadUntil(2)]).toEqual([null, 900])
 })

@@ -32,8 +32,9 @@ const PLACE_CELLS = REASON + 1 + REASON_CELLS
 const REST = 1 + 2 * PLACE_CELLS
 /** When the application's thread last ran. */
 const PROGRESS = REST
-/** When the lease of the known leader ends; 0 when there is none. */
+/** When the lease of the known leader ends; 0 when there is none. How often the leader has changed until this one. */
 const LEAD_UNTIL = REST + 1
+const LEADER_CHANGES = REST + 13
 /** Until when the members in the snapshot are certain; 0 when there are none. */
 const MEMBERS_UNTIL = REST + 2
 const SENT = REST + 3
@@ -53,7 +54,7 @@ const SLOW_FROM = REST + 12
  * From here on: when each node was last heard, then the same number of cells for when each was last known to be
  * reachable. 0: never.
  */
-const HEARD = REST + 13
+const HEARD = REST + 14
 
 const WHY_LATE: readonly WhyLate[] = ['unknown', 'busy', 'starved', 'stopped']
 
@@ -161,12 +162,20 @@ export class SharedState {
 
   // ---- For operators: written by the election ----
 
-  get leadUntil(): Micros | null {
+  /** When the lease of the leader with this number of changes ends; null when there is none, or it is another leader. */
+  leadUntil(leaderChanges: number): Micros | null {
+    const isCurrent = (): boolean => this.#read(LEADER_CHANGES) === leaderChanges
+    const wasCurrent = isCurrent()
     const until = this.#read(LEAD_UNTIL)
-    return until === 0 ? null : until
+    return wasCurrent && isCurrent() && until !== 0 ? until : null
   }
 
-  set leadUntil(until: Micros | null) {
+  /** Published before the snapshot that names the leader is sent: until it arrives, readers know no leader. */
+  publishLeadUntil(until: Micros | null, leaderChanges: number): void {
+    if (this.#read(LEADER_CHANGES) !== leaderChanges) {
+      this.#write(LEAD_UNTIL, 0)
+      this.#write(LEADER_CHANGES, leaderChanges)
+    }
     this.#write(LEAD_UNTIL, until ?? 0)
   }
 

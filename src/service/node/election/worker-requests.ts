@@ -41,6 +41,8 @@ export type WorkerRequest = { readonly number: number } & (
 /** The part of the status that changes seldom; the rest is in shared memory. Instants are on the clock of the process. */
 export type StatusSnapshot = {
   readonly view: NodeView
+  /** The number of changes of `view.leader` so far. Shared memory has the end of the lease of this leader. */
+  readonly leaderChanges: number
   readonly voters: readonly (readonly NodeId[])[]
   /** All nodes of the group, sorted. Shared memory has their values in this order. */
   readonly nodes: readonly NodeId[]

@@ -2,13 +2,14 @@
  * The worker of the elections at one address. Each election has its own backend. It publishes its lease in shared memory
  * and sends the rest as messages.
  *
- * The lease is revoked in shared memory before any later effect is carried out, because outputs are effects and come in
- * order. It is granted and extended after the step in which that happened.
+ * The lease is granted and revoked in shared memory before any later effect is carried out, because outputs are effects and
+ * come in order. It is extended after the step in which that happened.
  */
 import { parentPort } from 'node:worker_threads'
 import { type Command, type Micros, type Output, type PlainObject, present } from '../../../core/index.ts'
 import { loadProtocol } from '../../config/load-protocol.ts'
 import { type HostClock, hostClock, openHostClock } from '../../runtime/index.ts'
+import type { CoreStatus } from './election.ts'
 import { serializeError } from './error-transfer.ts'
 import { openElectionInStore } from './in-store.ts'
 import { type LocalElection, type LocalEvents, openElectionInThread } from './in-thread.ts'
@@ -51,6 +52,11 @@ const SNAPSHOT_INTERVAL: Micros = 20_000
 /** Short leases need younger ones: peers count as reachable for little longer than a lease. */
 const SNAPSHOTS_PER_LEASE = 8
 
+/** The end of a term is reported right after the step, and its beginning even earlier. */
+const URGENT: readonly string[] = ['elected', 'demoted', 'yield']
+/** Other events wait: waking the application's thread would delay an election. In a LAN its round trip is over by then. */
+const REPORT_DELAY_MS = 2
+
 /** One for all elections, because they share one endpoint, which opens and closes it. */
 let clock = withWall(hostClock(null))
 
@@ -67,15 +73,20 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
   let isLeading = false
   let granted: Micros = 0
   let lastSnapshot = ''
+  let lastLeader = ''
+  let leaderChanges = 0
   /** The nodes in the order of shared memory. */
   let nodeIds = settings.nodes
   let snapshotAt: Micros = 0
   let observedAt: Micros = Number.NEGATIVE_INFINITY
   let observedInterval = OBSERVED_INTERVAL
   let snapshotInterval = SNAPSHOT_INTERVAL
-  /** The outputs to report after this turn, in order. */
+  /** The outputs that are not reported yet, in order. */
   let unreported: Output[] = []
   let isScheduled = false
+  let delayedReport: NodeJS.Timeout | null = null
+  /** There was a leader at the last report, and at all times since. */
+  let hasLeader = false
   /** The candidacy that the application asked for. */
   let candidacy: Candidacy = { do: 'campaign', willing: false, lapse: false }
 
@@ -90,7 +101,9 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       shared.revoke(reported['cause'] as string)
       unreported.push(reported)
     } else unreported.push(event)
-    scheduleReport()
+    // The application starts its work while the messages of this step are sent.
+    if (event.type === 'elected') report()
+    else scheduleReport()
   }
 
   function stalled(): PlainObject {
@@ -98,7 +111,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     return { cause: 'stalled', kind: 'late', detail }
   }
 
-  /** Reports once for all steps of a turn. */
+  /** Publishes the lease, and reports once for all steps of a turn. */
   function scheduleReport(): void {
     if (isScheduled) return
     isScheduled = true
@@ -106,17 +119,55 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       isScheduled = false
       if (backend === null) return
       grant(backend)
-      const events = unreported
-      unreported = []
+      const isNewLeader = publishEnd(backend)
       const now = clock.now()
-      const leadUntil = backend.leadUntil?.()
-      if (leadUntil !== undefined) shared.leadUntil = leadUntil
-      sendObserved(backend, now)
-      if (events.length === 0 && now - snapshotAt < snapshotInterval) return
-      snapshotAt = now
-      const snapshot = takeSnapshot(backend)
-      if (events.length > 0 || snapshot !== null) send({ message: 'progress', events, snapshot })
+      if (unreported.some(({ type }) => URGENT.includes(type))) report()
+      else if (unreported.length > 0) delayedReport ??= setTimeout(reportWithObserved, REPORT_DELAY_MS)
+      else {
+        sendObserved(backend, now)
+        if (isNewLeader || now - snapshotAt >= snapshotInterval) report()
+      }
     })
+  }
+
+  /**
+   * Publishes when the term of the leader ends, if the application knows this leader from the last report. Returns whether
+   * there is one after a time without a leader, of which the application does not know.
+   */
+  function publishEnd(from: LocalElection): boolean {
+    const leadUntil = from.leadUntil?.()
+    if (leadUntil === undefined) return false
+    if (leadUntil === null) hasLeader = false
+    const isKnown = hasLeader && !unreported.some(({ type }) => type === 'following')
+    if (leadUntil === null || isKnown) shared.publishLeadUntil(leadUntil, leaderChanges)
+    return leadUntil !== null && !hasLeader
+  }
+
+  /** Sends the events since the last report and, if it has changed, a snapshot of the status. */
+  function report(): void {
+    cancelReport()
+    if (backend === null) return
+    grant(backend)
+    if (unreported.some(({ type }) => type === 'level')) sendObserved(backend, clock.now())
+    const events = unreported
+    unreported = []
+    snapshotAt = clock.now()
+    const status = backend.coreStatus()
+    const snapshot = takeSnapshot(backend, status)
+    shared.publishLeadUntil(status.leadUntil, leaderChanges)
+    shared.membersUntil = status.membersUntil
+    hasLeader = status.leadUntil !== null
+    if (events.length > 0 || snapshot !== null) send({ message: 'progress', events, snapshot })
+  }
+
+  function reportWithObserved(): void {
+    if (backend !== null) sendObserved(backend, clock.now())
+    report()
+  }
+
+  function cancelReport(): void {
+    if (delayedReport !== null) clearTimeout(delayedReport)
+    delayedReport = null
   }
 
   /** Sends what operators may ask for, at a limited rate. */
@@ -142,10 +193,8 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
   }
 
   /** Writes values that change all the time to shared memory; returns the others when they have changed. */
-  function takeSnapshot(from: LocalElection): StatusSnapshot | null {
-    const status = from.coreStatus()
-    const { view, membersUntil, leadUntil, voters, nodes, evidenceFor, isSilent, membership, primary, now } =
-      status
+  function takeSnapshot(from: LocalElection, status: CoreStatus): StatusSnapshot | null {
+    const { view, voters, nodes, evidenceFor, isSilent, membership, primary, now } = status
     shared.datagrams = status.datagrams
     const ids = nodes.map(({ id }) => id)
     nodeIds = ids
@@ -153,11 +202,13 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     shared.noteEvidence(
       nodes.map(({ evidenceMsAgo }) => (evidenceMsAgo === null ? null : now - evidenceMsAgo * 1000)),
     )
-    shared.leadUntil = leadUntil
-    shared.membersUntil = membersUntil
     const there = evidenceFor === null ? nodes.filter((node) => node.reachable).map(({ id }) => id) : []
+    const leader = JSON.stringify(view.leader)
+    if (leader !== lastLeader) leaderChanges += 1
+    lastLeader = leader
     const snapshot: StatusSnapshot = {
       view,
+      leaderChanges,
       voters,
       nodes: ids,
       reachable: there,
@@ -205,6 +256,13 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     return why
   }
 
+  /** Nothing can be asked of an election that has left its endpoint. */
+  async function closeBackend(): Promise<void> {
+    await backend?.close()
+    cancelReport()
+    backend = null
+  }
+
   async function handleRequest(request: WorkerRequest): Promise<string | null> {
     switch (request.request) {
       case 'command':
@@ -225,9 +283,10 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
           send({ message: 'trace', number: request.number, piece })
         return null
       case 'close':
+        if (delayedReport !== null) reportWithObserved()
         stall.stop()
         shared.revoke('closed')
-        await backend?.close()
+        await closeBackend()
         return null
       default:
         return request satisfies never
@@ -238,6 +297,8 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     void handleRequest(request)
       .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
       .then((why) => {
+        // The effects of a request are reported before its reply.
+        if (delayedReport !== null) reportWithObserved()
         send({ message: 'reply', number: request.number, why })
         if (request.request === 'close') port.close()
       })
@@ -258,6 +319,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
         // The end of the term goes first.
         if (unreported.length > 0) send({ message: 'progress', events: unreported, snapshot: null })
         unreported = []
+        cancelReport()
         send({ message: 'failed', error: serializeError(error) })
       },
     }
