@@ -81,10 +81,10 @@ export function createRegisterCalls(registers: Registers, hooks: CallHooks): (ca
 
   async function bury(call: RegisterCall, of: NodeId, value: Plain): Promise<void> {
     const seen = lastDelivered.get(of)
-    const written =
-      seen === undefined
-        ? { outcome: 'refused' as const, why: `no block of ${of} was read` }
-        : await registers.bury(of, value, seen)
+    // Never answers within the step that made the call.
+    const written = await (seen === undefined
+      ? { outcome: 'refused' as const, why: `no block of ${of} was read` }
+      : registers.bury(of, value, seen))
     if (written.outcome === 'ok') {
       answer(call, null)
     } else if (written.outcome === 'refused') {

@@ -138,7 +138,8 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     onTestFinished(() => store.close())
     const count = async (): Promise<number> => {
       const [row] = await admin<{ count: number }[]>`
-        SELECT count(*)::int FROM pg_stat_activity WHERE application_name = ${`conclave ${group}`}`
+        SELECT count(*)::int FROM pg_stat_activity
+        WHERE application_name = ${`conclave ${group}`} AND wait_event_type = 'Lock'`
       return row?.count ?? 0
     }
     const locker = postgres(url, { max: 1, onnotice: () => {} })
