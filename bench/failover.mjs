@@ -45,6 +45,7 @@ class Contender {
     this.words = words
     this.ledAt = []
     this.isReady = false
+    this.isLeading = false
     this.leaseMs = null
   }
 
@@ -55,6 +56,7 @@ class Contender {
   start(isNext = false) {
     const script = fileURLToPath(new URL(`./contenders/${this.words[0]}.mjs`, import.meta.url))
     this.isReady = false
+    this.isLeading = false
     this.child = spawn(process.execPath, [script, ...this.words.slice(1)], {
       stdio: ['pipe', 'pipe', 'inherit'],
       // All its processes die at the same moment.
@@ -70,6 +72,7 @@ class Contender {
         if (isNext && pid !== undefined) prioritize(pid, getPriority())
       }
       if (line === 'led') this.ledAt.push(performance.now())
+      if (line === 'led' || line === 'lost') this.isLeading = line === 'led'
       if (line.startsWith('lease ')) this.leaseMs = Number(line.slice('lease '.length))
     })
   }
@@ -103,7 +106,9 @@ async function until(isSo) {
  */
 export async function measure(wordsOf, times, hands = times, restMs = REST_MS) {
   const contenders = Array.from({ length: CONTENDERS }, (_, index) => new Contender(wordsOf(index)))
-  const latest = () => contenders.reduce((a, b) => ((b.ledAt.at(-1) ?? 0) > (a.ledAt.at(-1) ?? 0) ? b : a))
+  /** Null while no contender leads. */
+  const holderNow = () =>
+    contenders.filter(({ isLeading }) => isLeading).sort((a, b) => b.ledAt.at(-1) - a.ledAt.at(-1))[0] ?? null
   const next = async (at, holder) => {
     const others = contenders.filter((each) => each !== holder)
     const led = () => others.flatMap((each) => each.ledAt.filter((when) => when > at))
@@ -116,9 +121,10 @@ export async function measure(wordsOf, times, hands = times, restMs = REST_MS) {
   try {
     for (const contender of contenders) contender.start()
     for (let time = 0; time < times + hands; time++) {
-      await until(() => contenders.every(({ isReady }) => isReady) && latest().ledAt.length > 0)
+      await until(() => contenders.every(({ isReady }) => isReady) && holderNow() !== null)
       await sleep(restMs + Math.random() * restMs)
-      const holder = latest()
+      await until(() => holderNow() !== null)
+      const holder = holderNow()
       const at = performance.now()
       const isHandOver = time < 2 * hands && time % 2 === 1
       if (!isHandOver) {

@@ -55,6 +55,7 @@ function start() {
 // Open for writing too: otherwise the stream ends with the first server, and the states of the next one are lost.
 createInterface({ input: createReadStream(fifo, { flags: 'r+' }) }).on('line', (line) => {
   if (line.includes('"bench" MASTER')) say('led')
+  else if (line.includes('"bench" BACKUP')) say('lost')
 })
 // A server that ends properly announces that it no longer leads.
 onRelease(async () => {

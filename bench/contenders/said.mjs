@@ -1,5 +1,5 @@
 // Shared by the contenders of the failover benchmark: they print "ready" when they are candidates and "led" each time
-// they lead, and read "release" from standard input.
+// they lead, and read "release" from standard input. A contender that may stop leading by itself prints "lost" when it does.
 import { createInterface } from 'node:readline'
 
 export const say = (word) => process.stdout.write(`${word}\n`)
