@@ -24,6 +24,17 @@ function isOut(demo: FractalDemo, { id }: DemoNode): boolean {
 /** Only the leader of a view begins these steps. Members begin the others, too. */
 const LEADERS_STEPS = [2, 3, 4, 5]
 
+/** Kills a node. Unless the manager dies, too, the node returns when its tiles run elsewhere. */
+async function loseNode(demo: FractalDemo, node: DemoNode, isManagerDead: () => boolean): Promise<void> {
+  await demo.kill(node.id)
+  const hasTiles = (): boolean =>
+    demo.state().tiles.some(({ node: owner, status }) => owner === node.id && status === 'running')
+  await demo.until(() => isManagerDead() || (isOut(demo, node) && !hasTiles()))
+  if (isManagerDead()) return
+  demo.revive(node.id)
+  await demo.until(() => isManagerDead() || !isOut(demo, node))
+}
+
 /** Lets the fault manager die in this step, also if another node takes over. Resolves to the node that died. */
 async function killManagerAt(demo: FractalDemo, step: number): Promise<DemoNode> {
   const up = demo.nodes.filter(({ isUp }) => isUp)
@@ -37,12 +48,14 @@ async function killManagerAt(demo: FractalDemo, step: number): Promise<DemoNode>
   arm()
   const disarm = demo.onChange(arm)
   try {
-    if (step > 1) {
-      // The loss of a member makes the manager recover.
+    // The loss of a node makes the manager recover. If the manager itself gets none of its jobs, another node is lost.
+    while (step > 1 && up.every(({ isUp }) => isUp)) {
       const other = up.find((node) => node !== managerOf(demo)) as DemoNode
       up.splice(up.indexOf(other), 1)
       other.killAtStep = null
-      await demo.kill(other.id)
+      // oxlint-disable-next-line no-await-in-loop -- one loss after the other
+      await loseNode(demo, other, () => up.some(({ isUp }) => !isUp))
+      up.push(other)
     }
     await demo.until(() => up.some(({ isUp }) => !isUp))
     return up.find(({ isUp }) => !isUp) as DemoNode
