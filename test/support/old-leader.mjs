@@ -6,13 +6,26 @@ const [kind, address, text] = process.argv.slice(2)
 const token = Number(text)
 const fence = { resource: 'billing', token }
 
+/** The transaction was idle for too long, or its connection is closed. */
+const ENDED_BY_SERVER = ['25P03', 'CONNECTION_CLOSED']
+
 const WRITERS = {
   async postgres() {
     const { default: postgres } = await import('postgres')
     const { fenced } = await import('conclave/fencing/postgres')
-    const sql = postgres(address, { max: 1, onnotice: () => {} })
-    return () =>
-      fenced(sql, fence, (transaction) => transaction`INSERT INTO ledger (token) VALUES (${token})`)
+    const sql = postgres(address, {
+      max: 1,
+      onnotice: () => {},
+      connection: { idle_in_transaction_session_timeout: 500 },
+    })
+    return async () => {
+      try {
+        await fenced(sql, fence, (transaction) => transaction`INSERT INTO ledger (token) VALUES (${token})`)
+      } catch (error) {
+        // The process may have been stopped in the middle of a transaction, which the server then ends.
+        if (!ENDED_BY_SERVER.includes(error.code)) throw error
+      }
+    }
   },
   async redis() {
     const { Redis } = await import('ioredis')

@@ -103,6 +103,39 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
     })
   })
 
+  it('does not wait for a leader that was stopped in the middle of a transaction', async () => {
+    const { promise: isStopped, resolve: stop } = pending()
+    const limit = postgres(own.href, { max: 1, connection: { idle_in_transaction_session_timeout: 200 } })
+    const stopped = fenced(limit, { resource: 'stopped', token: 1 }, async () => {
+      stop()
+      await new Promise(() => {})
+    })
+    const ended = expect(stopped).rejects.toThrow()
+    await isStopped
+    expect(await fenced(sql, { resource: 'stopped', token: 2 }, async () => 'next')).toBe('next')
+    await ended
+    await limit.end()
+  })
+
+  it('limits how long a transaction may be idle, unless the session has its own limit', async () => {
+    const shown = (client: postgres.Sql): Promise<unknown> =>
+      fenced(client, { resource: 'idle', token: 1 }, async (transaction) => {
+        const [row] =
+          await transaction`SELECT current_setting('idle_in_transaction_session_timeout') AS limit`
+        return row?.['limit']
+      })
+    const limited = postgres(own.href, {
+      max: 1,
+      connection: { idle_in_transaction_session_timeout: 60_000 },
+    })
+    expect(await shown(sql)).toBe('5s')
+    expect(await shown(limited)).toBe('1min')
+    await limited.end()
+    // The limit ends with the transaction.
+    const [after] = await sql`SELECT current_setting('idle_in_transaction_session_timeout') AS limit`
+    expect(after?.['limit']).toBe('0')
+  })
+
   it('runs transactions of one leader concurrently after the first', async () => {
     await fenced(sql, { resource: 'busy', token: 1 }, async () => {})
     const { promise: mayEnd, resolve: end } = pending()

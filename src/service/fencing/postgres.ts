@@ -2,7 +2,8 @@
  * Fencing in PostgreSQL: a table of the greatest tokens, a function that compares, and a trigger that calls it before
  * every change of a table. All of it runs in the writer's transaction: the token's row stays locked until the end, so a
  * newer leader waits for an older leader's transaction, and an older leader's transaction fails after a newer one. The
- * first transaction with a new token runs alone; later ones run concurrently.
+ * first transaction with a new token runs alone; later ones run concurrently. The server ends a transaction that is idle
+ * for too long: otherwise a leader that was stopped in the middle of one would block the next leader.
  */
 import type { Sql, TransactionSql } from 'postgres'
 import { checkToken, type Fence, ImplausibleTokenError, MAX_TOKEN_GAP, StaleTokenError } from './tokens.ts'
@@ -13,6 +14,9 @@ export { type Fence, ImplausibleTokenError, StaleTokenError } from './tokens.ts'
 export const STALE_CODE = 'CF409'
 export const IMPLAUSIBLE_CODE = 'CF422'
 export const MISSING_CODE = 'CF428'
+
+/** Applies to transactions of sessions that have no limit of their own. */
+const MAX_IDLE_SECONDS = 5
 
 /**
  * Run this once as the owner of the database; running it again is harmless. The functions have the rights of that owner, so
@@ -27,6 +31,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   present bigint;
 BEGIN
+  IF current_setting('idle_in_transaction_session_timeout') = '0' THEN
+    PERFORM set_config('idle_in_transaction_session_timeout', '${MAX_IDLE_SECONDS}s', true);
+  END IF;
   SELECT token INTO present FROM conclave_tokens WHERE resource = the_resource;
   IF the_token - coalesce(present, 0) > ${MAX_TOKEN_GAP} THEN
     RAISE EXCEPTION '% refuses the token %: it is too far above %, the greatest seen so far', the_resource, the_token, coalesce(present, 0)
