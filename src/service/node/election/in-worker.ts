@@ -337,19 +337,20 @@ class ElectionInWorker implements ElectionBackend {
 
   /** The clock of this thread ends a term too, even if the worker cannot report it. */
   #watchDeadline(): void {
-    if (this.#reportedTerm === null) return
+    const term = this.#reportedTerm
+    if (term === null) return
     const { until, now } = this.lease()
+    // To ask for the lease may handle messages of the worker: the end of this term, and even the next term.
+    if (this.#reportedTerm !== term) return
     if (until !== null && now < until) {
       this.#deadline = setTimeout(() => this.#watchDeadline(), Math.ceil((until - now) / 1000) + 1)
       this.#deadline.unref()
       return
     }
     this.#channel.drain()
-    if (this.#reportedTerm !== null) {
-      const cause = this.lease().reason ?? 'expired'
-      const why = cause === 'expired' ? this.explain(0) : null
-      this.#demoted({ type: 'demoted', token: this.#reportedTerm.token, cause, ...why })
-    }
+    const cause = this.lease().reason ?? 'expired'
+    const why = cause === 'expired' ? this.explain(0) : null
+    if (this.#reportedTerm === term) this.#demoted({ type: 'demoted', token: term.token, cause, ...why })
   }
 
   /** The election did not start. */
