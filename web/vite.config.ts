@@ -20,5 +20,7 @@ export default defineConfig({
     // The content security policy allows no data: scripts and no inline code.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
+    // One file: if the agent stops while the page is loaded, the page has all of its style or none.
+    cssCodeSplit: false,
   },
 })

@@ -77,7 +77,9 @@ await describeWithTool('chromium', 'the live page', (program) => {
     )
     expect(await text('.card.leader')).toMatch(/n2 token 7 leads for 3 min 1\d s .*81 ms left of 120 ms/)
     expect(await text('.card.tolerance')).toContain('2 nodes 5 of 5 voters reachable, 3 needed')
-    expect(await text('.gap-line')).toContain('No leader for 181 ms: n3 was late by 93 ms (σ is 30 ms)')
+    // The history comes a moment after the status.
+    const gap = 'No leader for 181 ms: n3 was late by 93 ms (σ is 30 ms)'
+    await expect.poll(() => text('.gap-line')).toContain(gap)
     expect(await text('.observer')).toMatch(/seen by n1 \(follower, 0\.1\.0\).* live · data [\d.]+ m?s old/)
     expect(await page.locator('.gap').count()).toBe(2)
     expect(await page.title()).toBe('Healthy: billing')
@@ -140,6 +142,21 @@ await describeWithTool('chromium', 'the live page', (program) => {
     await untilLevel(page, 'healthy')
     await expect.poll(() => agent.resumed).toEqual(['0', 'fake-1'])
     await page.getByText('connected to n1 again').waitFor()
+    await page.context().close()
+  })
+
+  it('says so if the agent stopped while the charts were loaded', async () => {
+    const page = await browser.open(agent.url)
+    await page.route(/chart-.*\.js/, (route) => route.abort())
+    await page.reload()
+    const charts = page.locator('.chart-grid')
+    await charts
+      .getByText('The agent stopped while this chart was loaded. Reload the page.')
+      .first()
+      .waitFor()
+    await page.unroute(/chart-.*\.js/)
+    await page.reload()
+    await charts.locator('canvas').first().waitFor()
     await page.context().close()
   })
 

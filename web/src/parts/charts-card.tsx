@@ -9,12 +9,19 @@ import type { ChartProps } from './chart.tsx'
 
 /** The rest of the page is shown first. */
 const CHART_DELAY_MS = 150
+const NOT_LOADED = 'The agent stopped while this chart was loaded. Reload the page.'
 
 export function ChartsCard() {
   const [isTable, setTable] = useState(false)
   const [Chart, setChart] = useState<ComponentType<ChartProps> | null>(null)
+  const [hasFailed, setFailed] = useState(false)
   useEffect(() => {
-    const load = (): void => void import('./chart.tsx').then((module) => setChart(() => module.Chart))
+    const load = (): void =>
+      void import('./chart.tsx').then(
+        (module) => setChart(() => module.Chart),
+        // The agent has stopped meanwhile. Browsers do not load a module again that they could not load.
+        () => setFailed(true),
+      )
     const timer = setTimeout(load, CHART_DELAY_MS)
     return () => clearTimeout(timer)
   }, [])
@@ -37,7 +44,7 @@ export function ChartsCard() {
                 )}
               </figcaption>
               {Chart === null || view.newestMs === null ? (
-                <p class="empty">{view.newestMs === null ? view.whyEmpty : ''}</p>
+                <p class="empty">{view.newestMs === null ? view.whyEmpty : hasFailed ? NOT_LOADED : ''}</p>
               ) : (
                 <Chart view={view} />
               )}
