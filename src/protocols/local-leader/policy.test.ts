@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Hold, initialHold, LEAST_WAIT, nextLevel } from './policy.ts'
 
 const SECOND = 1_000_000
+const LEAST = 4
 
 /** The levels of a leader that asks for its need every tenth of a second: one change per entry. */
 function changesOf(
@@ -10,10 +11,16 @@ function changesOf(
   lossPerDay = 1,
 ): readonly (readonly [second: number, level: number])[] {
   const changes: [number, number][] = []
-  let level = 4
-  let hold: Hold = initialHold(0)
+  let level = LEAST
+  let hold: Hold = initialHold(level, 0)
   for (let tenth = 1; tenth <= 10 * seconds; tenth++) {
-    const next = nextLevel(level, needAt(tenth / 10), hold, lossPerDay, (tenth * SECOND) / 10)
+    const next = nextLevel(
+      level,
+      needAt(tenth / 10),
+      hold,
+      { least: LEAST, lossPerDay },
+      (tenth * SECOND) / 10,
+    )
     if (next.level !== level) changes.push([tenth / 10, next.level])
     level = next.level
     hold = next.hold
@@ -52,6 +59,27 @@ describe('the level', () => {
       return random % 3000 === 0 ? 8 : 4
     })
     expect(changes.filter(([second]) => second > 3 * 3600).length).toBeLessThan(30)
+  })
+
+  it.each([
+    [4, 9],
+    [4, 24],
+    [7, 12],
+  ])('returns to %d within a minute after a long, uneven load that needed up to %d', (calm, most) => {
+    let random = 1
+    const load = (): number => {
+      random = (random * 48_271) % 2_147_483_647
+      return most - (random % 4)
+    }
+    let need = most
+    const changes = changesOf(600, (second) => {
+      if (second % 20 === 0) need = load()
+      return second < 480 ? need : calm
+    })
+    expect(changes.filter(([second]) => second < 480).length).toBeGreaterThan(2)
+    const [second, level] = changes.at(-1) ?? [0, 0]
+    expect(level).toBe(calm)
+    expect(second).toBeLessThan(540)
   })
 
   it('is lowered soon again once a load has ended that came and went before', () => {
