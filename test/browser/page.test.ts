@@ -156,7 +156,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
       .waitFor()
     await page.unroute(/chart-.*\.js/)
     await page.reload()
-    await charts.locator('canvas').first().waitFor()
+    await expect.poll(() => charts.locator('canvas').count()).toBeGreaterThan(0)
     await page.context().close()
   })
 
