@@ -102,6 +102,25 @@ describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
     expect(seen).toEqual({ role: 'leader', leader: 'b', token: true })
   }, 30_000)
 
+  it('starts no work in a term that ended between the election and the work', async () => {
+    await group(['a'], { isolation })
+    const node = byId('a')
+    let isAbortedAtStart = false
+    let rounds = 0
+    node.on('elected', async () => {
+      // oxlint-disable-next-line no-await-in-loop -- one microtask after the other
+      for (let step = 0; step < rounds; step++) await Promise.resolve()
+      await node.stepDown()
+      rounds += 1
+    })
+    void node.lead((term) => {
+      isAbortedAtStart ||= term.signal.aborted
+      return term.signal.aborted ? undefined : untilItEnds(term)
+    })
+    await until(() => rounds > 12)
+    expect(isAbortedAtStart).toBe(false)
+  }, 30_000)
+
   it('is needed: a node without it votes, but is never elected', async () => {
     await group(['a', 'b', 'c'], { isolation })
     void byId('c').lead(untilItEnds)

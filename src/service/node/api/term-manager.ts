@@ -106,6 +106,8 @@ export class TermManager {
 
   /** Runs the work of a term, and releases the lease when it has ended. */
   async runWork(term: CurrentTerm, work: (term: Term) => void | Promise<void>): Promise<void> {
+    // The term may have ended since it was found. Work that only listens to its signal would never end.
+    if (term.signal.aborted) return
     const result = (async () => work(term))()
     let wasEnded = false
     const finish = async (): Promise<void> => {
