@@ -21,6 +21,7 @@ export class WorkerChannel {
   /** The receivers of the pieces of a trace, by the number of the request. */
   readonly #pieces = new Map<number, (piece: string) => void>()
   #lastNumber = 0
+  #isHandling = false
   #isClosed = false
 
   constructor(port: MessagePort, handle: (message: WorkerNotification) => void) {
@@ -76,8 +77,12 @@ export class WorkerChannel {
     }
   }
 
-  /** Handles the messages that have arrived, before the event loop delivers them. */
+  /**
+   * Handles the messages that have arrived, before the event loop delivers them. While a message is handled, the next one
+   * waits: a listener that asks for the status gets that of its own message.
+   */
   drain(): void {
+    if (this.#isHandling) return
     for (let next = receiveMessageOnPort(this.#port); next !== undefined; ) {
       this.#receive(next.message as WorkerMessage)
       next = receiveMessageOnPort(this.#port)
@@ -97,6 +102,13 @@ export class WorkerChannel {
       this.#replies.get(message.number)?.(message.why)
       this.#replies.delete(message.number)
     } else if (message.message === 'trace') this.#pieces.get(message.number)?.(message.piece)
-    else this.#handle(message)
+    else {
+      this.#isHandling = true
+      try {
+        this.#handle(message)
+      } finally {
+        this.#isHandling = false
+      }
+    }
   }
 }

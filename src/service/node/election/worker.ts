@@ -87,6 +87,8 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
   let delayedReport: NodeJS.Timeout | null = null
   /** There was a leader at the last report, and at all times since. */
   let hasLeader = false
+  /** When the lease of the last known leader ends. */
+  let knownUntil: Micros = 0
   /** The candidacy that the application asked for. */
   let candidacy: Candidacy = { do: 'campaign', willing: false, lapse: false }
 
@@ -121,13 +123,18 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       grant(backend)
       const isNewLeader = publishEnd(backend)
       const now = clock.now()
-      if (unreported.some(({ type }) => URGENT.includes(type))) report()
+      if (unreported.some(({ type }) => URGENT.includes(type)) || hasExpired(now)) report()
       else if (unreported.length > 0) delayedReport ??= setTimeout(reportWithObserved, REPORT_DELAY_MS)
       else {
         sendObserved(backend, now)
         if (isNewLeader || now - snapshotAt >= snapshotInterval) report()
       }
     })
+  }
+
+  /** The leader is lost, and has not handed over: the application sees the time without a leader, however short it is. */
+  function hasExpired(now: Micros): boolean {
+    return now >= knownUntil && unreported.some(({ type, leader }) => type === 'following' && leader === null)
   }
 
   /**
@@ -138,6 +145,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     const leadUntil = from.leadUntil?.()
     if (leadUntil === undefined) return false
     if (leadUntil === null) hasLeader = false
+    else knownUntil = leadUntil
     const isKnown = hasLeader && !unreported.some(({ type }) => type === 'following')
     if (leadUntil === null || isKnown) shared.publishLeadUntil(leadUntil, leaderChanges)
     return leadUntil !== null && !hasLeader
@@ -157,6 +165,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     shared.publishLeadUntil(status.leadUntil, leaderChanges)
     shared.membersUntil = status.membersUntil
     hasLeader = status.leadUntil !== null
+    if (status.leadUntil !== null) knownUntil = status.leadUntil
     if (events.length > 0 || snapshot !== null) send({ message: 'progress', events, snapshot })
   }
 
