@@ -48,8 +48,11 @@ const WRITERS = {
   },
 }
 
+/** After these writes it waits for longer: as a rule it is stopped then, and not in the middle of a write. */
+const QUICK_WRITES = 3
+
 const write = await WRITERS[kind]()
-for (;;) {
+for (let writes = 1; ; writes++) {
   try {
     // oxlint-disable-next-line no-await-in-loop -- one write after the other
     await write()
@@ -59,5 +62,5 @@ for (;;) {
     process.exit(error.name === 'StaleTokenError' ? 5 : 1)
   }
   // oxlint-disable-next-line no-await-in-loop -- one write after the other
-  await sleep(5)
+  await sleep(writes < QUICK_WRITES ? 5 : 1000)
 }
