@@ -103,3 +103,23 @@ describe('a trace', () => {
     expect((await channel.trace().next()).done).toBe(true)
   })
 })
+
+describe('messages of a worker', () => {
+  it('are handled one after the other, also if a handler looks for more', () => {
+    const { port1, port2 } = new MessageChannel()
+    const log: string[] = []
+    const channel: WorkerChannel = new WorkerChannel(port1, (message) => {
+      const { detail } = message as { readonly detail: string }
+      log.push(`${detail} begins`)
+      channel.drain()
+      log.push(`${detail} ends`)
+    })
+    onTestFinished(() => {
+      channel.close()
+      port2.close()
+    })
+    for (const detail of ['first', 'second']) port2.postMessage({ message: 'warning', what: 'test', detail })
+    channel.drain()
+    expect(log).toEqual(['first begins', 'first ends', 'second begins', 'second ends'])
+  })
+})
