@@ -82,6 +82,13 @@ describe('the level', () => {
     expect(second).toBeLessThan(540)
   })
 
+  it('returns within a minute after a load that needed little more now and then', () => {
+    const changes = changesOf(600, (second) => (second < 480 && second % 30 < 6 ? 6 : 4))
+    const [second, level] = changes.at(-1) ?? [0, 0]
+    expect(level).toBe(4)
+    expect(second).toBeLessThan(540)
+  })
+
   it('is lowered soon again once a load has ended that came and went before', () => {
     const changes = changesOf(8 * 3600, (second) => (second < 3600 && second % 60 < 2 ? 10 : 4))
     const [second, level] = changes.at(-1) ?? [0, 0]

@@ -6,7 +6,7 @@
  * the wait again.
  *
  * A long load is never quite even, so the wait grows while it lasts. That must not keep the level up after its end: when
- * the evidence asks for far less, a wait of its own counts. It grows only by raises after the level was that low again.
+ * the evidence asks for far less, a wait of its own counts. It grows only by large raises after the level was that low again.
  */
 import type { Micros } from '../../core/index.ts'
 
@@ -72,13 +72,15 @@ export function afterRaise(
 ): Hold {
   const longest = Math.floor(DAY / lossPerDay)
   const doubled = (time: Micros): Micros => Math.max(time, Math.min(2 * time, longest))
+  // To return was a mistake if the lease that it led to may have been lost. A small raise comes in time.
+  const hasReturned = hasLowered && isFarBelow(before, peak, least)
   return {
     since: now,
     wait: hasLowered ? doubled(wait) : wait,
     hasLowered: false,
     settledAt: now,
     calmSince: null,
-    calmWait: hasLowered && isFarBelow(before, peak, least) ? doubled(calmWait) : calmWait,
+    calmWait: hasReturned && level >= before + CALM_LEVELS ? doubled(calmWait) : calmWait,
     peak: level,
   }
 }
