@@ -64,7 +64,7 @@ export function initialPace(bounds: LevelBounds, level: number, nodes: number, n
     largeAt: now,
     need: { level, cause: 'quiet', by: null },
     announced: level,
-    hold: initialHold(level, now),
+    hold: initialHold(now),
     unanswered: 0,
     measured: {
       since: now,

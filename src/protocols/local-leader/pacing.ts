@@ -15,7 +15,7 @@ import { HIGHEST_LEVEL, levelFor, lockAt, withinBounds } from './levels.ts'
 import { createMeasuring } from './measuring.ts'
 import { type Evidence, type LocalLeaderMessage, NO_LOSS } from './messages.ts'
 import type { Pace } from './pace.ts'
-import { afterLowering, afterRaise, type Hold, type Limits, nextLevel } from './policy.ts'
+import { afterLowering, afterRaise, type Hold, nextLevel } from './policy.ts'
 import { levelOf, UNKNOWN } from './samples.ts'
 import { changed, type LocalLeaderState } from './state.ts'
 import { votersOf } from './voters.ts'
@@ -30,6 +30,7 @@ export type Pacing = ReturnType<typeof createPacing>
 export function createPacing(context: Context) {
   const { self, placeOf, isGroupNode, timingIn, isLeading, settings } = context
   const { adaptive } = settings
+  const lossPerDay = adaptive === null ? 1 : adaptive.lossPerDay
   const measuring = createMeasuring(context)
   const { isMeasuring, measureRound, slownessOf } = measuring
 
@@ -60,11 +61,7 @@ export function createPacing(context: Context) {
   function holdAfter(pace: Pace, level: number, now: Micros): Hold {
     const { level: before, hold } = pace
     if (level === before) return hold
-    return level > before ? afterRaise(hold, [before, level], limitsOf(pace), now) : afterLowering(hold, now)
-  }
-
-  function limitsOf({ bounds }: Pace): Limits {
-    return { least: bounds.least, lossPerDay: adaptive === null ? 1 : adaptive.lossPerDay }
+    return level > before ? afterRaise(hold, [before, level], lossPerDay, now) : afterLowering(hold, now)
   }
 
   /** What is known of the voters. A voter that could have answered lately and has not counts as down. */
@@ -105,7 +102,7 @@ export function createPacing(context: Context) {
     if (!isMeasuring || pace === null || adaptive === null) return { state, effects: NOTHING }
     const need = leaderNeed(state, pace, now)
     const hold = isFirst ? { ...pace.hold, since: now } : pace.hold
-    const next = nextLevel(pace.level, need.level, hold, limitsOf(pace), now)
+    const next = nextLevel(pace.level, need.level, hold, { least: pace.bounds.least, lossPerDay }, now)
     const { level } = next
     return {
       state: changed(state, {

@@ -12,7 +12,7 @@ function changesOf(
 ): readonly (readonly [second: number, level: number])[] {
   const changes: [number, number][] = []
   let level = LEAST
-  let hold: Hold = initialHold(level, 0)
+  let hold: Hold = initialHold(0)
   for (let tenth = 1; tenth <= 10 * seconds; tenth++) {
     const next = nextLevel(
       level,

@@ -6,7 +6,7 @@
  * the wait again.
  *
  * A long load is never quite even, so the wait grows while it lasts. That must not keep the level up after its end: when
- * the evidence asks for far less, a wait of its own counts. It grows only by large raises after the level was that low again.
+ * the evidence asks for far less, a wait of its own counts. It grows only by large raises.
  */
 import type { Micros } from '../../core/index.ts'
 
@@ -23,13 +23,11 @@ export type Hold = {
   readonly calmSince: Micros | null
   /** How long it must do so until the level is lowered, in spite of the other wait. */
   readonly calmWait: Micros
-  /** The level after the last raise. */
-  readonly peak: number
 }
 
 export const LEAST_WAIT: Micros = 5_000_000
 /** The shortest leases are back within a minute after a load, from any level. */
-export const LEAST_CALM_WAIT: Micros = 24_000_000
+const LEAST_CALM_WAIT: Micros = 24_000_000
 /** Less than half of the lease, or the lowest level: the load is over. */
 const CALM_LEVELS = 4
 const DAY: Micros = 86_400_000_000
@@ -39,9 +37,9 @@ const STEPS_PER_WAIT = 16
 const RIGHT_AFTER: Micros = 3_600_000_000
 
 /** What limits the waits: the lowest level of the node, and how many leases it may lose. */
-export type Limits = { readonly least: number; readonly lossPerDay: number }
+type Limits = { readonly least: number; readonly lossPerDay: number }
 
-export function initialHold(level: number, now: Micros): Hold {
+export function initialHold(now: Micros): Hold {
   return {
     since: now,
     wait: LEAST_WAIT,
@@ -49,7 +47,6 @@ export function initialHold(level: number, now: Micros): Hold {
     settledAt: now,
     calmSince: null,
     calmWait: LEAST_CALM_WAIT,
-    peak: level,
   }
 }
 
@@ -65,23 +62,22 @@ export function shiftHold(hold: Hold, by: Micros): Hold {
 
 /** The level has been raised, by this node or by its leader. */
 export function afterRaise(
-  { wait, hasLowered, calmWait, peak }: Hold,
+  { wait, hasLowered, calmWait }: Hold,
   [before, level]: readonly [before: number, level: number],
-  { least, lossPerDay }: Limits,
+  lossPerDay: number,
   now: Micros,
 ): Hold {
   const longest = Math.floor(DAY / lossPerDay)
   const doubled = (time: Micros): Micros => Math.max(time, Math.min(2 * time, longest))
   // To return was a mistake if the lease that it led to may have been lost. A small raise comes in time.
-  const hasReturned = hasLowered && isFarBelow(before, peak, least)
+  const wasMistake = hasLowered && level >= before + CALM_LEVELS
   return {
     since: now,
     wait: hasLowered ? doubled(wait) : wait,
     hasLowered: false,
     settledAt: now,
     calmSince: null,
-    calmWait: hasReturned && level >= before + CALM_LEVELS ? doubled(calmWait) : calmWait,
-    peak: level,
+    calmWait: wasMistake ? doubled(calmWait) : calmWait,
   }
 }
 
@@ -90,26 +86,23 @@ export function afterLowering(hold: Hold, now: Micros): Hold {
   return { ...hold, since: now, hasLowered: true, settledAt: hold.hasLowered ? hold.settledAt : now }
 }
 
-function isFarBelow(level: number, other: number, least: number): boolean {
-  return level < other && level <= Math.max(least, other - CALM_LEVELS)
-}
-
 /** The next level, given the lowest level that the evidence allows. */
 export function nextLevel(
   level: number,
   needed: number,
   before: Hold,
-  limits: Limits,
+  { least, lossPerDay }: Limits,
   now: Micros,
 ): { readonly level: number; readonly hold: Hold } {
-  if (needed > level) return { level: needed, hold: afterRaise(before, [level, needed], limits, now) }
-  const calmSince = isFarBelow(needed, level, limits.least) ? (before.calmSince ?? now) : null
+  if (needed > level) return { level: needed, hold: afterRaise(before, [level, needed], lossPerDay, now) }
+  const isLess = needed < level && needed <= Math.max(least, level - CALM_LEVELS)
+  const calmSince = isLess ? (before.calmSince ?? now) : null
   const hold = calmSince === before.calmSince ? before : { ...before, calmSince }
   const { since, wait, hasLowered, settledAt, calmWait } = hold
   if (needed === level) {
     const isRight = hasLowered && now - settledAt >= RIGHT_AFTER
     if (!isRight) return { level, hold: { ...hold, since: now } }
-    const halved = (time: Micros, least: Micros): Micros => Math.max(least, Math.floor(time / 2))
+    const halved = (time: Micros, shortest: Micros): Micros => Math.max(shortest, Math.floor(time / 2))
     const waits = { wait: halved(wait, LEAST_WAIT), calmWait: halved(calmWait, LEAST_CALM_WAIT) }
     return { level, hold: { ...hold, ...waits, since: now, settledAt: now } }
   }
