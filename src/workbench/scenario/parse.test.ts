@@ -50,6 +50,19 @@ describe('a scenario', () => {
     expect(parseScenario(JSON.parse(JSON.stringify(scenario)), catalogue)).toEqual(scenario)
   })
 
+  it('is checked against its own nodes and protocol, whichever file was read before', () => {
+    const crashOf4 = (file: PlainObject) => () =>
+      parseScenario({ ...GOOD, ...file, events: [{ atMs: 1, crash: 4 }] }, catalogue)
+    const unknown = 'events[0].crash: 4 is not one of the nodes (1, 2, 3)'
+    expect(crashOf4({})).toThrow(unknown)
+    expect(crashOf4({ nodes: [1, 2, 3, 4] })().nodes).toEqual([1, 2, 3, 4])
+    expect(crashOf4({})).toThrow(unknown)
+    expect(crashOf4({ protocol: 'ring', options: { answerTimeoutMs: 200 } })).toThrow(
+      'options.answerTimeoutMs',
+    )
+    expect(crashOf4({ nodes: ['1', '2', '3', '4'] })).toThrow('events[0].crash: 4 is not one of the nodes')
+  })
+
   it('may name its nodes with strings, in any order', () => {
     expect(parseScenario({ ...GOOD, nodes: ['b', 'a'] }, catalogue).nodes).toEqual(['b', 'a'])
   })

@@ -56,13 +56,15 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
   } as Scenario
 }
 
+const headSchema = z.looseObject({ protocol: z.string(), nodes: nodeList() })
+
 /** Without a protocol and nodes nothing else can be checked. */
 function readHead(
   file: unknown,
   lookup: Lookup,
 ): { readonly definition: Definition; readonly nodes: readonly NodeId[] } {
   const problems: ScenarioProblem[] = []
-  const head = read(z.looseObject({ protocol: z.string(), nodes: nodeList() }), file, '', problems)
+  const head = read(headSchema, file, '', problems)
   const given = (file ?? {}) as Fields
   const definition = typeof given['protocol'] === 'string' ? lookup.find(given['protocol']) : null
   if (typeof given['protocol'] === 'string' && definition === null)

@@ -27,7 +27,19 @@ export type ScenarioSchema = {
   readonly commands: z.ZodType<Command>
 }
 
+/** The last schema of each protocol: building one takes longer than many a run, and a campaign reads thousands of files. */
+const built = new WeakMap<Definition, { readonly of: string; readonly schema: ScenarioSchema }>()
+
 export function scenarioSchema(definition: Definition, nodes: readonly NodeId[]): ScenarioSchema {
+  const of = JSON.stringify(nodes)
+  const last = built.get(definition)
+  if (last?.of === of) return last.schema
+  const schema = buildSchema(definition, nodes)
+  built.set(definition, { of, schema })
+  return schema
+}
+
+function buildSchema(definition: Definition, nodes: readonly NodeId[]): ScenarioSchema {
   const pieces = piecesFor(definition, nodes)
   return {
     file: fileSchema(definition, nodes, pieces),
