@@ -1,9 +1,9 @@
 /** Whether a node supports a request, and what its vote changes: for requests of other nodes and for its own alike. */
 import { assertNoDecrease, equalPlain, type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
-import type { Context, LocalLeaderEffect } from './context.ts'
+import { type Context, type LocalLeaderEffect, type LocalLeaderStep, unchanged } from './context.ts'
 import type { LevelBounds } from './levels.ts'
 import { type Election, type Epoch, isLater } from './messages.ts'
-import { brokenLockBound, longestAfter, relaxedAfter } from './pace.ts'
+import { brokenLockBound, canRelax, longestAfter, relaxedAfter } from './pace.ts'
 import { isSuperseded } from './raise.ts'
 import type { Reachability } from './reachability.ts'
 import { RULES } from './rules.ts'
@@ -106,21 +106,20 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
     const certificate = from === self ? state.vote.certificate : null
     const next = withGrant(withVote(state, { lock, promised, revocable, config, certificate }), granted, now)
-    // A longer lock must be stored first. A shorter one is stored so that a restart does not take long; a leader, whose
-    // renewal would wait for the disk, stores it with the next write that is needed anyway.
-    const isNews =
+    const mustStore =
       promised !== state.vote.promised ||
       config !== state.vote.config ||
-      next.longestLock > state.longestLock ||
-      (next.longestLock < state.longestLock && from !== self)
-    return { state: next, stored: isNews ? [persist(stableOf(next))] : NOTHING }
+      next.longestLock !== state.longestLock
+    if (!mustStore) return { state: next, stored: NOTHING }
+    const kept = withShorterLock(next, now)
+    return { state: kept, stored: [persist(stableOf(kept))] }
   }
 
   /** With adaptive timing, a node remembers how long it may have been bound. */
   function withGrant(state: LocalLeaderState, lock: Micros, now: Micros): LocalLeaderState {
     const { pace } = state
     if (pace === null) return state
-    const { longestLock, largeAt } = longestAfter(state.longestLock, pace, lock, relaxed, now)
+    const { longestLock, largeAt } = longestAfter(state.longestLock, pace, lock, now)
     if (longestLock === state.longestLock && largeAt === pace.largeAt) return state
     return changed(state, {
       longestLock: longestLockToStore(state.longestLock, longestLock),
@@ -128,5 +127,25 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     })
   }
 
-  return { isSupportable, refusedBounds, castVote }
+  /**
+   * Whether a shorter longest lock should be stored, so that a restart does not take long. No vote may depend on that
+   * write, because the disk may be full. So it is stored with a vote that must be stored anyway. A voter that follows also
+   * stores it in a step of its own. A leader does not: its renewals must not wait for the disk.
+   */
+  function canStoreShorterLock({ pace, longestLock }: LocalLeaderState, now: Micros): boolean {
+    return pace !== null && canRelax(longestLock, pace, relaxed, now)
+  }
+
+  function withShorterLock(state: LocalLeaderState, now: Micros): LocalLeaderState {
+    const { pace, longestLock } = state
+    if (pace === null || !canStoreShorterLock(state, now)) return state
+    return changed(state, { longestLock: Math.ceil(longestLock / 2), pace: { ...pace, largeAt: now } })
+  }
+
+  function storeShorterLock(state: LocalLeaderState, now: Micros): LocalLeaderStep {
+    const next = withShorterLock(state, now)
+    return next === state ? unchanged(state) : { state: next, effects: [persist(stableOf(next))] }
+  }
+
+  return { isSupportable, refusedBounds, castVote, canStoreShorterLock, storeShorterLock }
 }

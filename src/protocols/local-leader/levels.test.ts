@@ -11,7 +11,7 @@ import {
   withinBounds,
 } from './levels.ts'
 import { givenBy, localLeaderOptions } from './options.ts'
-import { brokenLockBound, coveringLock, drawnLevel, initialPace, longestAfter } from './pace.ts'
+import { brokenLockBound, canRelax, coveringLock, drawnLevel, initialPace, longestAfter } from './pace.ts'
 import { PROFILES } from './profiles.ts'
 import { timingForLock, timingWithin } from './scaled-timing.ts'
 
@@ -119,14 +119,14 @@ describe('the longest lock that a node has granted', () => {
   })
 
   it('grows at once', () => {
-    expect(longestAfter(20_000, pace, 25_000, 20, 5000)).toEqual({ longestLock: lockAt(6), largeAt: 5000 })
+    expect(longestAfter(20_000, pace, 25_000, 5000)).toEqual({ longestLock: lockAt(6), largeAt: 5000 })
   })
 
-  it('is halved only when no longer lock was granted for twenty times as long', () => {
-    const later = (passed: number, lock: number) => longestAfter(100_000, pace, lock, 20, 1000 + passed)
-    expect(later(1_999_999, 50_000)).toEqual({ longestLock: 100_000, largeAt: 1000 })
-    expect(later(2_000_000, 50_001)).toEqual({ longestLock: 100_000, largeAt: 2_001_000 })
-    expect(later(2_000_000, 50_000)).toEqual({ longestLock: 50_000, largeAt: 2_001_000 })
+  it('may be halved only when no lock longer than half of it was granted for twenty times as long', () => {
+    const later = (lock: number) => longestAfter(100_000, pace, lock, 2_001_000)
+    expect(later(50_000)).toEqual({ longestLock: 100_000, largeAt: 1000 })
+    expect(later(50_001)).toEqual({ longestLock: 100_000, largeAt: 2_001_000 })
+    expect([2_000_999, 2_001_000].map((now) => canRelax(100_000, pace, 20, now))).toEqual([false, true])
   })
 })
 

@@ -325,6 +325,8 @@ export function localLeader(
         return voting.handleGatherEnd(state, now)
       case TIMER.ask:
         return candidacies.handleAsk(state, now)
+      case TIMER.relax:
+        return ballots.storeShorterLock(state, now)
       default:
         // `expire`: `step` has ended the term already.
         return unchanged(state)

@@ -109,21 +109,20 @@ export function relaxedAfter(self: NodeId): number {
   return RELAXED + (hashPlain(['longest lock', self]) % RELAXED)
 }
 
-/**
- * The longest lock that the node may have granted, after it grants one more. A longer one is stored before the vote is
- * known. It is halved only when every lock longer than half of it expired long ago: `relaxed` times the longest.
- */
+/** The longest lock that the node may have granted, after it grants one more. It is stored before the vote is known. */
 export function longestAfter(
   longest: Micros,
   { bounds, largeAt }: Pace,
   lock: Micros,
-  relaxed: number,
   now: Micros,
 ): { readonly longestLock: Micros; readonly largeAt: Micros } {
   if (lock > longest) return { longestLock: storedLockFor(lock, bounds), largeAt: now }
-  if (2 * lock > longest) return { longestLock: longest, largeAt: now }
-  if (now - largeAt < relaxed * longest) return { longestLock: longest, largeAt }
-  return { longestLock: Math.ceil(longest / 2), largeAt: now }
+  return { longestLock: longest, largeAt: 2 * lock > longest ? now : largeAt }
+}
+
+/** The longest lock may be halved when every lock longer than half of it expired long ago: `relaxed` times the longest. */
+export function canRelax(longest: Micros, { largeAt }: Pace, relaxed: number, now: Micros): boolean {
+  return now - largeAt >= relaxed * longest
 }
 
 /** For tests: a level for each request that looks random. */

@@ -41,7 +41,7 @@ export function createVoting(
   context: Context,
   beacons: Beacons,
   others: Reachability,
-  { isSupportable, refusedBounds, castVote }: Ballots,
+  { isSupportable, refusedBounds, castVote, canStoreShorterLock }: Ballots,
   own: CandidacyHandlers,
   { evidenceIn }: Pacing,
 ) {
@@ -93,7 +93,8 @@ export function createVoting(
         : unchanged(state)
     }
     const { state: next, stored } = castVote(forgetExpiredRivals(state, election, now), from, election, now)
-    return replyTo(next, from, election, true, stored, now)
+    const isShorterDue = stored.length === 0 && canStoreShorterLock(next, now)
+    return replyTo(next, from, election, true, isShorterDue ? [setTimer(TIMER.relax, now)] : stored, now)
   }
 
   /**
@@ -172,20 +173,19 @@ export function createVoting(
     return receipt.fast && hasNews ? replyTo(state, from, election, false, NOTHING, now) : unchanged(state)
   }
 
+  /** `first`: effects that precede the reply. */
   function replyTo(
     state: LocalLeaderState,
     to: NodeId,
     election: Election,
     support: boolean,
-    stored: readonly LocalLeaderEffect[],
+    first: readonly LocalLeaderEffect[],
     now: Micros,
   ): LocalLeaderStep {
     const { request, tree: order } = election
     if (to === self) {
       const counted = support ? countSupport(state, [self], request, now) : unchanged(state)
-      return stored.length === 0
-        ? counted
-        : { state: counted.state, effects: [...stored, ...counted.effects] }
+      return first.length === 0 ? counted : { state: counted.state, effects: [...first, ...counted.effects] }
     }
     const place = tree === null || order === null ? null : placeInTree(order, self, tree)
     const gathering: Gathering = {
@@ -196,11 +196,11 @@ export function createVoting(
       awaited: place?.children ?? [],
     }
     if (place === null || place.children.length === 0) {
-      return { state, effects: [...stored, forwardVotes(state, gathering, now)] }
+      return { state, effects: [...first, forwardVotes(state, gathering, now)] }
     }
     return {
       state: changed(state, { gathering }),
-      effects: [...stored, setTimer(TIMER.gather, now + place.wait)],
+      effects: [...first, setTimer(TIMER.gather, now + place.wait)],
     }
   }
 
