@@ -19,7 +19,7 @@ function network(delayMs: Span = [1, 10], more: Partial<Settings> = {}): Network
 }
 
 function worldOf(on: Network, lateness: number) {
-  return { network: on, nodes: NODES, timeliness: TIMELY, lateness }
+  return { network: on, nodes: NODES, timeliness: TIMELY, lateness, now: 0 }
 }
 
 function look(on: Network, running = ALL, lateness = 0) {
@@ -151,6 +151,15 @@ describe('load', () => {
     on.load.set({ atMs: 0, ...event } as LoadEvent, 0, () => {})
     return connectivity(worldOf(on, 0), { running: ALL, unwritable: [] })
   }
+
+  it('that is over still delays the timers that were set under it', () => {
+    const on = network([1, 8])
+    on.load.noteLateTimer(0, 1000, 90_000, 0)
+    const { connected } = connectivity(worldOf(on, 0), { running: [0, 1], unwritable: [] })
+    expect(connected).toEqual([])
+    const after = connectivity({ ...worldOf(on, 0), now: 1000 }, { running: [0, 1], unwritable: [] })
+    expect(after.connected).toBe('full')
+  })
 
   it('that leaves all in time changes nothing', () => {
     expect(loaded({ load: 'all', lateMs: [0, 1], delayMs: [0, 1] })).toMatchObject({ connected: 'full' })

@@ -26,6 +26,7 @@ export type ConnectivityContext = {
   readonly nodes: readonly NodeId[]
   readonly timeliness: Timeliness
   readonly lateness: Micros
+  readonly now: Micros
 }
 
 /**
@@ -33,10 +34,11 @@ export type ConnectivityContext = {
  * partition if its nodes are pairwise connected and no message from outside can reach any of them in time.
  */
 export function connectivity(
-  { network, nodes, timeliness, lateness }: ConnectivityContext,
+  { network, nodes, timeliness, lateness, now }: ConnectivityContext,
   { running, unwritable, untimely = [] }: Condition,
 ): { readonly connected: Connected; readonly stable: readonly (readonly NodeId[])[]; readonly reach: Reach } {
-  const actsInTime = (node: number): boolean => lateness + network.load.mostLate(node) <= timeliness.lateness
+  const actsInTime = (node: number): boolean =>
+    lateness + network.load.mostLate(node, now) <= timeliness.lateness
   const isPunctual = lateness <= timeliness.lateness && running.every(actsInTime)
   const isTimely = (from: number, to: number): boolean => {
     if (untimely.some((message) => message.from === from && message.to === to)) return false

@@ -33,6 +33,10 @@ const IDLE: Phase = {
   former: { late: NONE, delay: NONE },
 }
 
+type LateTimers = { readonly until: Micros; readonly most: Micros }
+
+const NO_LATE_TIMERS: LateTimers = { until: 0, most: 0 }
+
 export class Load {
   readonly #nodes: readonly NodeId[]
   readonly #random: Random
@@ -41,17 +45,20 @@ export class Load {
   readonly #lastArrival: Float64Array | null
   /** Whether there was a load at any time. Most runs have none, and skip what it would change. */
   hasBegun = false
-  /** When the last message arrives that load has made later. */
+  /** When the last message arrives, or the last timer fires, that load has made later. */
   #lastLate: Micros = 0
+  /** Of the timers of each node that load has made later: when the last one fires, and the most of their lateness. */
+  readonly #lateTimers: LateTimers[]
 
   constructor(nodes: readonly NodeId[], random: Random, isFifo: boolean) {
     this.#nodes = nodes
     this.#random = random
     this.#phases = nodes.map(() => IDLE)
+    this.#lateTimers = nodes.map(() => NO_LATE_TIMERS)
     this.#lastArrival = isFifo ? new Float64Array(nodes.length ** 2) : null
   }
 
-  /** Whether any node is loaded, or a message is still on its way that load has made later. */
+  /** Whether any node is loaded, or a message or timer is still to come that load has made later. */
   isFelt(now: Micros): boolean {
     return now < this.#lastLate || this.#phases.some((phase) => phase !== IDLE)
   }
@@ -68,7 +75,7 @@ export class Load {
       this.#phases[index] = isOver ? IDLE : phase
     }
     this.hasBegun = true
-    if (this.#lastLate > now) push(this.#lastLate, { type: 'loadSettled' })
+    this.#settleLater(now, push)
     if (forMs !== undefined) {
       const atMs = event.atMs + forMs
       push(now + microsOf(forMs), { type: 'event', event: { atMs, load, lateMs: 0, delayMs: 0 } })
@@ -77,13 +84,26 @@ export class Load {
   }
 
   /** A ramp has ended. A node whose ramp went down to nothing is no longer loaded. */
-  settle(now: Micros): void {
+  settle(now: Micros, push: (time: Micros, pending: Pending) => void): void {
     for (const [index, phase] of this.#phases.entries()) {
       const { late, delay, since, over } = phase
       if (phase === IDLE || now < since + over) continue
       const isOver = late.most === 0 && delay.most === 0
       this.#phases[index] = isOver ? IDLE : { ...phase, former: { late, delay } }
     }
+    if (this.#phases.every((phase) => phase === IDLE)) this.#settleLater(now, push)
+  }
+
+  #settleLater(now: Micros, push: (time: Micros, pending: Pending) => void): void {
+    if (this.#lastLate > now) push(this.#lastLate, { type: 'loadSettled' })
+  }
+
+  /** A timer fires later than without load, at `at`. */
+  noteLateTimer(node: number, at: Micros, late: Micros, now: Micros): void {
+    const { until, most } = this.#lateTimers[node] as LateTimers
+    const former = now < until ? most : 0
+    this.#lateTimers[node] = { until: Math.max(until, at), most: Math.max(former, late) }
+    this.#lastLate = Math.max(this.#lastLate, at)
   }
 
   /** How late a node acts. Consumes randomness if it is loaded. */
@@ -118,8 +138,13 @@ export class Load {
     return inOrder
   }
 
-  /** The most that a node may be late, now and during its ramp. */
-  mostLate(node: number): Micros {
+  /** The most that a node may be late, now and during its ramp, or because of timers that a former load made later. */
+  mostLate(node: number, now: Micros): Micros {
+    const { until, most } = this.#lateTimers[node] as LateTimers
+    return Math.max(this.#loadedLate(node), now < until ? most : 0)
+  }
+
+  #loadedLate(node: number): Micros {
     const { late, former } = this.#phases[node] as Phase
     return Math.max(late.most, former.late.most)
   }
@@ -130,7 +155,7 @@ export class Load {
     const { late, former: before } = this.#phases[to] as Phase
     return {
       least: Math.min(delay.least, former.delay.least) + Math.min(late.least, before.late.least),
-      most: Math.max(delay.most, former.delay.most) + this.mostLate(to),
+      most: Math.max(delay.most, former.delay.most) + this.#loadedLate(to),
     }
   }
 
@@ -138,7 +163,7 @@ export class Load {
   get most(): Micros {
     let most = 0
     for (const [index, { delay, former }] of this.#phases.entries())
-      most = Math.max(most, Math.max(delay.most, former.delay.most) + this.mostLate(index))
+      most = Math.max(most, Math.max(delay.most, former.delay.most) + this.#loadedLate(index))
     return most
   }
 

@@ -67,7 +67,7 @@ export class Settling {
     const report = (untimely: readonly UntimelyMessage[]): void => {
       const indexOf = ({ index }: SimNode): number => index
       const condition = { running: running.map(indexOf), unwritable: unwritable.map(indexOf), untimely }
-      const reading = connectivity({ network, nodes: scenario.nodes, timeliness, lateness }, condition)
+      const reading = connectivity({ network, nodes: scenario.nodes, timeliness, lateness, now }, condition)
       observe({ type: 'connectivity', at: now, ...reading })
     }
     const untimely = messages.filter(({ delay: took }) => took === null || took > timeliness.delay)

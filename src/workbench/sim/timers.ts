@@ -93,6 +93,7 @@ export class Timers {
     const loaded = load === null || !load.hasBegun || due <= now ? 0 : load.lateness(timer.node.index, now)
     timer.entry = this.#entries++
     timer.queuedAt = Math.max(due, now) + late + loaded
+    if (loaded > 0) load?.noteLateTimer(timer.node.index, timer.queuedAt, loaded, now)
     this.#push(timer.queuedAt, { type: 'timer', timer, entry: timer.entry })
   }
 

@@ -226,7 +226,7 @@ export class World {
         break
       case 'loadSettled':
       case 'storeAnswers':
-        this.#network.load.settle(this.#now)
+        this.#network.load.settle(this.#now, this.#agenda.push)
         this.#settling.disturb(this.#now)
         break
       case 'settle':
