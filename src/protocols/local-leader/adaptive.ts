@@ -2,9 +2,9 @@
 import { microsOf, present } from '../../core/index.ts'
 import { type Given, type Timing, timingOf } from './constants.ts'
 import { leaseBoundsOf } from './lease-options.ts'
-import { boundsBetween, type LevelBounds, levelFor, lockAt, withinBounds } from './levels.ts'
+import { boundsBetween, levelFor, lockAt, withinBounds } from './levels.ts'
 import { givenBy, type LocalLeaderOptions } from './options.ts'
-import { timingForLock, timingWithin } from './scaled-timing.ts'
+import { type LevelPlace, timingForLock, timingWithin } from './scaled-timing.ts'
 import type { AdaptiveTiming } from './settings.ts'
 
 /** Null when the timing is fixed. `voters`: their number. */
@@ -36,10 +36,11 @@ function timingsOf(given: Given): (level: number) => Timing {
 
 /** As a rule, a node asks for the same level again. */
 function lenientTimings(timingAt: AdaptiveTiming['timingAt']): AdaptiveTiming['timingWithin'] {
-  let last: { readonly bounds: LevelBounds; readonly level: number; readonly timing: Timing } | null = null
-  return ({ bounds, level }) => {
-    if (last === null || last.bounds !== bounds || last.level !== level) {
-      last = { bounds, level, timing: timingWithin(bounds, level, timingAt(level)) }
+  let last: (LevelPlace & { readonly timing: Timing }) | null = null
+  return (place) => {
+    const { bounds, level, ceiling } = place
+    if (last === null || last.bounds !== bounds || last.level !== level || last.ceiling !== ceiling) {
+      last = { bounds, level, ceiling, timing: timingWithin(place, timingAt(level)) }
     }
     return last.timing
   }

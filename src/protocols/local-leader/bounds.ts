@@ -114,7 +114,9 @@ function ballotFault({ support, evidence, bounds }: Ballot): Fault {
   return (
     numberFault('votes.evidence.late', evidence.late, 0, HIGHEST_LEVEL) ??
     numberFault('votes.evidence.delay', evidence.delay, 0, HIGHEST_LEVEL) ??
-    numberFault('votes.evidence.loss', evidence.loss, 0, NO_LOSS)
+    numberFault('votes.evidence.loss', evidence.loss, 0, NO_LOSS) ??
+    numberFault('votes.evidence.least', evidence.least, 0, HIGHEST_LEVEL) ??
+    numberFault('votes.evidence.most', evidence.most, evidence.least, HIGHEST_LEVEL)
   )
 }
 

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { NodeId } from '../../core/index.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
-import { grantedLevel, lossNeed, lowestLevel, quorumNeed, type VoterEvidence } from './evidence.ts'
+import {
+  isGranted,
+  lossNeed,
+  lowestLevel,
+  nearestGranted,
+  quorumNeed,
+  type VoterEvidence,
+} from './evidence.ts'
 import { lockAt } from './levels.ts'
 import { NO_LOSS } from './messages.ts'
 import { localLeaderOptions } from './options.ts'
@@ -84,10 +91,12 @@ describe('lost messages', () => {
 describe('the level that a majority grants', () => {
   const BOUNDS = { least: 5, most: 20, shortest: lockAt(5), longest: lockAt(20) }
   const granted = (wanted: number, accepts: { readonly [node: number]: readonly [number, number] }) =>
-    grantedLevel(wanted, BOUNDS, config([1, 2, 3]), (node, level) => {
-      const [least, most] = accepts[Number(node)] ?? [0, 40]
-      return level >= least && level <= most
-    })
+    nearestGranted(wanted, BOUNDS, (each) =>
+      isGranted(each, BOUNDS, config([1, 2, 3]), (node, level) => {
+        const [least, most] = accepts[Number(node)] ?? [0, 40]
+        return level >= least && level <= most
+      }),
+    )
 
   it.each<[string, number, { readonly [node: number]: readonly [number, number] }, number]>([
     ['all bounds are the same', 8, {}, 8],

@@ -6,7 +6,7 @@
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Timing } from './constants.ts'
 import { HIGHEST_LEVEL, type LevelBounds } from './levels.ts'
-import { type Evidence, NO_LOSS } from './messages.ts'
+import { type Measurements, NO_LOSS } from './messages.ts'
 import { type Configuration, holdsMajorities } from './voters.ts'
 
 /** The lowest level for which a duration fits; the highest when it fits none. */
@@ -42,7 +42,7 @@ export function higherNeed(a: Need, b: Need): Need {
 }
 
 /** The evidence of a voter; null while it does not answer. */
-export type VoterEvidence = { readonly node: NodeId; readonly evidence: Evidence | null }
+export type VoterEvidence = { readonly node: NodeId; readonly evidence: Measurements | null }
 
 /** The level at which enough of the other voters act in time. `self` is in every majority. */
 export function quorumNeed(
@@ -65,7 +65,7 @@ export function quorumNeed(
   return need
 }
 
-function needOf(node: NodeId, { late, delay }: Evidence): Need {
+function needOf(node: NodeId, { late, delay }: Measurements): Need {
   return late >= delay ? { level: late, cause: 'late', by: node } : { level: delay, cause: 'delay', by: node }
 }
 
@@ -108,7 +108,7 @@ function tryFailure({ sets }: Configuration, self: NodeId, voters: readonly Vote
 }
 
 /** A request and its answer must both arrive. */
-function answerProbability(evidence: Evidence | null): number {
+function answerProbability(evidence: Measurements | null): number {
   if (evidence === null) return 0
   return evidence.loss === NO_LOSS ? 1 : (1 - 2 ** -evidence.loss) ** 2
 }
@@ -130,23 +130,29 @@ function fewerThan(needed: number, probabilities: readonly number[]): number {
   return needed > probabilities.length ? 0 : sum
 }
 
-/** The level nearest to the wanted one at which a majority grants locks; the wanted one when there is none. */
-export function grantedLevel(
-  wanted: number,
+/** Whether a majority grants locks of this level. */
+export function isGranted(
+  level: number,
   { least, most }: LevelBounds,
   config: Configuration,
   grants: (node: NodeId, level: number) => boolean,
+): boolean {
+  if (level < least || level > most) return false
+  return holdsMajorities(
+    config,
+    config.sets.flat().filter((node) => grants(node, level)),
+  )
+}
+
+/** The level nearest to the wanted one for which `isGranted` holds; the wanted one when there is none. */
+export function nearestGranted(
+  wanted: number,
+  { least, most }: LevelBounds,
+  isLevelGranted: (level: number) => boolean,
 ): number {
-  const isGranted = (level: number): boolean =>
-    level >= least &&
-    level <= most &&
-    holdsMajorities(
-      config,
-      config.sets.flat().filter((node) => grants(node, level)),
-    )
   for (let distance = 0; distance <= most - least; distance++) {
-    if (isGranted(wanted + distance)) return wanted + distance
-    if (isGranted(wanted - distance)) return wanted - distance
+    if (isLevelGranted(wanted + distance)) return wanted + distance
+    if (isLevelGranted(wanted - distance)) return wanted - distance
   }
   return wanted
 }

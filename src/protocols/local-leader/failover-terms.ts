@@ -17,7 +17,7 @@ export function failoverTermsOf(chosen: LocalLeaderOptions, voters: number): Con
   }
   const { bounds } = adaptive
   const levels = Array.from({ length: bounds.most - bounds.least + 1 }, (_, index) => bounds.least + index)
-  const timings = levels.map((level) => adaptive.timingWithin({ bounds, level }))
+  const timings = levels.map((level) => adaptive.timingWithin({ bounds, level, ceiling: bounds.most }))
   return { ...perLock(timings), lock: lockAt(adaptive.start) }
 }
 

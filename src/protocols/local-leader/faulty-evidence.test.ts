@@ -63,7 +63,7 @@ function votes(change: PlainObject): Change {
       : message
 }
 
-const ABSURD = { late: HIGHEST_LEVEL, delay: HIGHEST_LEVEL, loss: 0 }
+const ABSURD = { late: HIGHEST_LEVEL, delay: HIGHEST_LEVEL, loss: 0, least: 0, most: HIGHEST_LEVEL }
 
 describe('a node that lies', () => {
   it.each([3, 5])('about its evidence does not change the level of %d nodes', (nodes) => {
@@ -84,6 +84,12 @@ describe('a node that lies', () => {
     const { levels, report } = run(5, votes({ support: false, bounds }))
     expect(levels).toEqual([11, 10, LOWEST])
     expect(report.nodes['1']?.members).toEqual([1, 2, 3, 4])
+  })
+
+  it('about the levels that it grants is left out', () => {
+    const { levels, report } = run(5, votes({ evidence: { ...ABSURD, least: HIGHEST_LEVEL } }))
+    expect(levels).toEqual([11, 10, LOWEST])
+    expect(report.leaderships).toHaveLength(1)
   })
 
   it('about the lock of its requests binds no other node for longer than the bounds of that node', () => {

@@ -30,7 +30,7 @@ export function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {
   const adaptive = adaptiveTimingOf(chosen, voters)
   if (adaptive === null) return timingOf(givenBy(chosen, voters))
   const { bounds } = adaptive
-  return adaptive.timingWithin({ bounds, level: bounds.most })
+  return adaptive.timingWithin({ bounds, level: bounds.most, ceiling: bounds.most })
 }
 
 /** The constants in force in a state. */
@@ -38,7 +38,7 @@ export function timingInState(chosen: LocalLeaderOptions, nodes: number, state: 
   const { pace } = ownState(state)
   if (pace === null) return timingFor(chosen, nodes)
   const given = givenBy(chosen, chosen.voters?.length ?? nodes - chosen.observers.length)
-  return timingWithin(pace.bounds, pace.level, timingForLock(given, lockAt(pace.level)))
+  return timingWithin(pace, timingForLock(given, lockAt(pace.level)))
 }
 
 function treeOver(voters: number, fanout: number, { roundTrip }: Timing): Tree {

@@ -46,7 +46,7 @@ export function createLeaseBounds({ self }: Context) {
     if (pace === null || bounds === null) return state
     const level = withinBounds(bounds, pace.level)
     const need: Need = level === pace.level ? pace.need : { level, cause: 'bounds', by: self }
-    return changed(state, { pace: { ...pace, bounds, level, need } })
+    return changed(state, { pace: { ...pace, bounds, ceiling: bounds.most, level, need } })
   }
 
   return { reportBounds, boundsProblem, setBounds }

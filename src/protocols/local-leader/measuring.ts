@@ -7,6 +7,7 @@ import { lockAt } from './levels.ts'
 import { type Election, type Evidence, type LocalLeaderMessage, NO_LOSS, type Reply } from './messages.ts'
 import type { Measured, Pace, PeerPace } from './pace.ts'
 import {
+  halvedLosses,
   levelOf,
   lossOf,
   NO_LOSSES,
@@ -25,6 +26,8 @@ import { changed, type LocalLeaderState } from './state.ts'
 /** The shortest window; a longer lease has fewer rounds, and needs a longer one. */
 const LEAST_WINDOW: Micros = 4_000_000
 const LOCKS_PER_WINDOW = 4
+/** Losses count for longer: they are rare, and a rate needs many requests. */
+const HALF_LIFE_OF_LOSSES: Micros = 20_000_000
 /** A leader that made more requests in between has paused, or this node was away. */
 const MOST_MISSING = 8
 
@@ -47,7 +50,8 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
   }
 
   /** Starts a new window when the present one is full. */
-  function rotate(state: LocalLeaderState, now: Micros): LocalLeaderState {
+  function rotate(before: LocalLeaderState, now: Micros): LocalLeaderState {
+    const state = forgetLosses(before, now)
     const { pace } = state
     if (timingAt === null || pace === null) return state
     const { since, late, round, delay } = pace.measured
@@ -65,6 +69,13 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
         delay: rotated(delay, keeps),
       },
     )
+  }
+
+  /** Old losses count for less, also if few requests have come since. */
+  function forgetLosses(state: LocalLeaderState, now: Micros): LocalLeaderState {
+    const { pace } = state
+    if (timingAt === null || pace === null || now - pace.measured.halvedAt < HALF_LIFE_OF_LOSSES) return state
+    return withMeasured(state, pace, { losses: halvedLosses(pace.measured.losses), halvedAt: now })
   }
 
   /** A timer has fired: how late? */
@@ -182,8 +193,14 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
   function evidenceIn({ pace }: LocalLeaderState): Evidence | null {
     if (timingAt === null || pace === null) return null
     const { late, delay, losses } = pace.measured
-    const { least } = pace.bounds
-    return { late: levelOf(late, least), delay: levelOf(delay, least), loss: lossOf(losses, NO_LOSS) }
+    const { least, most } = pace.bounds
+    return {
+      late: levelOf(late, least),
+      delay: levelOf(delay, least),
+      loss: lossOf(losses, NO_LOSS),
+      least,
+      most,
+    }
   }
 
   /** How slow the messages of a node were; UNKNOWN when nothing is known. */

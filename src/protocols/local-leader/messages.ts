@@ -46,8 +46,15 @@ export type Election = {
   readonly tree: readonly NodeId[] | null
 }
 
-/** What a node has measured lately, rounded to levels: with adaptive timing the leader chooses its level by it. */
-export type Evidence = {
+/** What a leader with adaptive timing must know of a voter to choose its level. */
+export type Evidence = Measurements & {
+  /** The lowest and the highest level at which the node grants locks. */
+  readonly least: number
+  readonly most: number
+}
+
+/** What a node has measured lately, rounded to levels. */
+export type Measurements = {
   /** The lowest level at which the node acts in time. */
   readonly late: number
   /** The lowest level at which requests of this leader are fast. */

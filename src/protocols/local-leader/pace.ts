@@ -16,6 +16,8 @@ export type Pace = {
   /** The level in force. A leader chooses it, followers take it over. */
   readonly level: number
   readonly bounds: LevelBounds
+  /** The highest level at which a majority grants locks, as far as the node knows. */
+  readonly ceiling: number
   /** When this node last granted a lock that is longer than half of the longest. */
   readonly largeAt: Micros
   /** Why the level is what it is. */
@@ -42,6 +44,8 @@ export type Measured = {
   readonly leader: NodeId | null
   readonly delay: Samples
   readonly losses: Losses
+  /** When the losses were last halved. */
+  readonly halvedAt: Micros
   readonly request: Request | null
   /** When timers are due. */
   readonly due: { readonly [timer: string]: Micros }
@@ -53,7 +57,7 @@ export type PeerPace = {
   /** What it reported last, and when. */
   readonly evidence: Evidence | null
   readonly at: Micros
-  /** The locks that it grants, if it has refused one. */
+  /** The locks that it grants, if it has refused the last one. */
   readonly bounds: { readonly shortest: Micros; readonly longest: Micros } | null
 }
 
@@ -61,6 +65,7 @@ export function initialPace(bounds: LevelBounds, level: number, nodes: number, n
   return {
     level,
     bounds,
+    ceiling: bounds.most,
     largeAt: now,
     need: { level, cause: 'quiet', by: null },
     announced: level,
@@ -73,6 +78,7 @@ export function initialPace(bounds: LevelBounds, level: number, nodes: number, n
       leader: null,
       delay: NO_SAMPLES,
       losses: NO_LOSSES,
+      halvedAt: now,
       request: null,
       due: {},
     },
@@ -87,7 +93,7 @@ export function shiftPace(pace: Pace, by: Micros): Pace {
     ...pace,
     largeAt: pace.largeAt + by,
     hold: shiftHold(hold, by),
-    measured: { ...measured, since: measured.since + by, due },
+    measured: { ...measured, since: measured.since + by, halvedAt: measured.halvedAt + by, due },
     peers: peers.map((peer) => (peer?.evidence == null ? peer : { ...peer, at: peer.at + by })),
   }
 }

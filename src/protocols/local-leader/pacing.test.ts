@@ -145,6 +145,25 @@ describe('campaigns with load', () => {
   }, 240_000)
 })
 
+describe('lost messages', () => {
+  it.each([3, 5])('of one in a hundred do not make the leases of %d nodes long', (nodes) => {
+    const lossy = run(nodes, { network: { delayMs: [0.05, 0.5], loss: 0.01 }, untilMs: 300_000 })
+    expect(Math.max(...levels(lossy).map(lockAt))).toBeLessThan(500_000)
+    expect(leads(lossy)).toBe(1)
+  })
+
+  it('are forgotten within minutes, even where every answer is needed', () => {
+    const events = [
+      { atMs: 5000, crash: 3 },
+      { atMs: 10_000, loss: 0.05 },
+      { atMs: 15_000, loss: 0 },
+    ]
+    const burst = run(3, { options: { timing: 'adaptive', sticky: true }, events, untilMs: 300_000 })
+    expect(Math.max(...levels(burst).map(lockAt))).toBeGreaterThan(500_000)
+    expect(levels(burst).at(-1)).toBe(LOWEST)
+  })
+})
+
 describe('different bounds', () => {
   it('are no reason for a report where they overlap: the group uses what all grant', () => {
     const nodeOptions = {
@@ -162,6 +181,71 @@ describe('different bounds', () => {
       'length',
       expect.toSatisfy((length: number) => length >= 2),
     )
+  })
+
+  it('limit the leader to what a majority grants: it asks for no more, and counts slow messages there', () => {
+    const bounds = { timing: 'adaptive', leaseMaxMs: 120 }
+    const slow = { slow: [1, 2, 3].flatMap((a) => [1, 2, 3].filter((b) => b > a).map((b) => [a, b])) }
+    const limited = run(3, {
+      options: { timing: 'adaptive', sticky: true, witnesses: [2, 3] },
+      nodeOptions: { 2: bounds, 3: bounds },
+      events: [
+        { atMs: 2000, ...slow, delayMs: [6, 7] },
+        { atMs: 3000, ...slow, delayMs: [12, 13] },
+      ],
+      untilMs: 50_000,
+    })
+    expect(leads(limited)).toBe(1)
+    expect(limited.report.leaders).toEqual([1])
+    expect(Math.max(...levels(limited).map(lockAt))).toBeLessThanOrEqual(120_000)
+  })
+
+  it('cost no renewals under load: the leader knows what each voter grants', () => {
+    const bounds = { timing: 'adaptive', leaseMaxMs: 120 }
+    const limited = run(3, {
+      options: { timing: 'adaptive', sticky: true, witnesses: [2, 3] },
+      nodeOptions: { 2: bounds, 3: bounds },
+      events: [{ atMs: 10_000, load: 'all', lateMs: [8, 13], overMs: 5000 }],
+      untilMs: 60_000,
+    })
+    expect(leads(limited)).toBe(1)
+    expect(ofType(limited, 'level').length).toBeLessThanOrEqual(8)
+  })
+
+  it('are no reason to change the level again and again in a quiet group', () => {
+    const nodeOptions = {
+      1: { timing: 'adaptive', leaseMinMs: 60, leaseMaxMs: 95 },
+      2: { timing: 'adaptive', leaseMinMs: 77, leaseMaxMs: 5000 },
+      3: { timing: 'adaptive', leaseMinMs: 200, leaseMaxMs: 5000 },
+    }
+    const quiet = run(3, { nodeOptions, untilMs: 300_000 })
+    expect(ofType(quiet, 'level').length).toBeLessThanOrEqual(4)
+    expect(leads(quiet)).toBe(1)
+  })
+
+  it('that leave one level elect as well as wider ones', () => {
+    const narrow = run(3, {
+      options: { timing: 'adaptive', leaseMinMs: 100, leaseMaxMs: 120 },
+      network: { delayMs: [12, 13] },
+      untilMs: 10_000,
+    })
+    expect(leads(narrow)).toBe(1)
+  })
+
+  it('that become wider while the group runs are used at once', () => {
+    const bounds = { timing: 'adaptive', leaseMaxMs: 120 }
+    const wider = (node: number) => ({ do: 'setLeaseBounds', leaseMinMs: 60, leaseMaxMs: 5000, node })
+    const changed = run(3, {
+      nodeOptions: { 2: bounds, 3: bounds },
+      events: [
+        { atMs: 10_000, command: wider(2) },
+        { atMs: 10_000, command: wider(3) },
+        { atMs: 12_000, load: 'all', lateMs: [0, 30], overMs: 10_000 },
+      ],
+      untilMs: 40_000,
+    })
+    expect(leads(changed)).toBe(1)
+    expect(Math.max(...levels(changed).map(lockAt))).toBeGreaterThan(150_000)
   })
 
   it('that do not overlap leave a majority with the same bounds to itself', () => {

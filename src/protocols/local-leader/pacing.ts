@@ -4,16 +4,17 @@ import type { Receipt } from '../../links/index.ts'
 import type { Context, LocalLeaderEffect, LocalLeaderStep } from './context.ts'
 import {
   amountOf,
-  grantedLevel,
   higherNeed,
+  isGranted,
   lossNeed,
   type Need,
+  nearestGranted,
   quorumNeed,
   type VoterEvidence,
 } from './evidence.ts'
 import { HIGHEST_LEVEL, levelFor, lockAt, withinBounds } from './levels.ts'
 import { createMeasuring } from './measuring.ts'
-import { type Evidence, type LocalLeaderMessage, NO_LOSS } from './messages.ts'
+import { type LocalLeaderMessage, type Measurements, NO_LOSS } from './messages.ts'
 import type { Pace } from './pace.ts'
 import { afterLowering, afterRaise, type Hold, nextLevel } from './policy.ts'
 import { levelOf, UNKNOWN } from './samples.ts'
@@ -22,6 +23,8 @@ import { votersOf } from './voters.ts'
 
 /** A candidate that too few voters answer this often in a row asks for more time. */
 const UNANSWERED = 2
+/** A voter is not down because some of its answers got lost: the losses are counted already. */
+const ANSWERS_COUNT_FOR: Micros = 1_000_000
 /** By this many levels: about half as much time again. */
 const LEVELS_PER_FAILURE = 2
 
@@ -66,11 +69,11 @@ export function createPacing(context: Context) {
 
   /** What is known of the voters. A voter that could have answered lately and has not counts as down. */
   function votersIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterEvidence[] {
-    const { expires } = timingIn(state)
-    const isEarly = state.term === null || now - state.term.since < expires
+    const patience = Math.max(timingIn(state).expires, ANSWERS_COUNT_FOR)
+    const isEarly = state.term === null || now - state.term.since < patience
     return votersOf(state.vote.config).map((node) => {
       const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
-      const isFresh = peer !== null && peer.evidence !== null && now - peer.at < expires
+      const isFresh = peer !== null && peer.evidence !== null && now - peer.at < patience
       return { node, evidence: isFresh ? peer.evidence : isEarly ? NO_EVIDENCE : null }
     })
   }
@@ -90,6 +93,33 @@ export function createPacing(context: Context) {
     return { ...need, level: withinBounds(bounds, need.level) }
   }
 
+  /** Whether a majority grants locks of a level, as far as this node knows. */
+  function grantedIn(state: LocalLeaderState, pace: Pace): (level: number) => boolean {
+    const grants = (node: NodeId, level: number): boolean => {
+      const evidence = node === self || !isGroupNode(node) ? null : pace.peers[placeOf(node)]?.evidence
+      return evidence == null || (level >= evidence.least && level <= evidence.most)
+    }
+    return (level) => isGranted(level, pace.bounds, state.vote.config, grants)
+  }
+
+  /** The highest level that this node can use; the highest of its own if a majority grants none. */
+  function ceilingOf({ bounds: { least, most } }: Pace, isLevelGranted: (level: number) => boolean): number {
+    for (let level = most; level >= least; level--) if (isLevelGranted(level)) return level
+    return most
+  }
+
+  /** A leader uses only levels that a majority grants. On the way to a lower level it skips the others. */
+  function grantedChange(
+    { level, bounds }: Pace,
+    wanted: number,
+    needed: number,
+    isLevelGranted: (level: number) => boolean,
+  ): number {
+    if (wanted >= level) return nearestGranted(wanted, bounds, isLevelGranted)
+    for (let lower = wanted; lower >= needed; lower--) if (isLevelGranted(lower)) return lower
+    return level
+  }
+
   /** The leader has won a round, and chooses the level of the next. */
   function afterRound(
     before: LocalLeaderState,
@@ -100,13 +130,18 @@ export function createPacing(context: Context) {
     const state = measureRound(before, length)
     const { pace } = state
     if (!isMeasuring || pace === null || adaptive === null) return { state, effects: NOTHING }
-    const need = leaderNeed(state, pace, now)
-    const hold = isFirst ? { ...pace.hold, since: now } : pace.hold
-    const next = nextLevel(pace.level, need.level, hold, { least: pace.bounds.least, lossPerDay }, now)
-    const { level } = next
+    const asked = leaderNeed(state, pace, now)
+    const isLevelGranted = grantedIn(state, pace)
+    const held = isFirst ? { ...pace.hold, since: now } : pace.hold
+    const next = nextLevel(pace.level, asked.level, held, { least: pace.bounds.least, lossPerDay }, now)
+    const level = grantedChange(pace, next.level, asked.level, isLevelGranted)
+    const need = level === next.level ? asked : boundsNeed(level)
+    // A change that is not granted does not happen, and so it was no mistake.
+    const hold = level === pace.level && level !== next.level ? held : next.hold
+    const ceiling = ceilingOf(pace, isLevelGranted)
     return {
       state: changed(state, {
-        pace: { ...pace, level, announced: level, need, hold: next.hold, unanswered: 0 },
+        pace: { ...pace, level, ceiling, announced: level, need, hold, unanswered: 0 },
       }),
       effects:
         level === pace.announced
@@ -165,13 +200,12 @@ export function createPacing(context: Context) {
     if (!isMeasuring || pace === null) return state
     const needed = renew ? pace.level : Math.max(pace.level, candidateNeed(state, pace))
     const wanted = withinBounds(pace.bounds, needed)
-    const level = grantedLevel(wanted, pace.bounds, state.vote.config, (node, each) => {
-      const bounds = node === self || !isGroupNode(node) ? null : (pace.peers[placeOf(node)]?.bounds ?? null)
-      return bounds === null || (lockAt(each) >= bounds.shortest && lockAt(each) <= bounds.longest)
-    })
-    if (level === pace.level) return state
-    const need: Need = level === wanted ? INHERITED : { level, cause: 'bounds', by: null }
-    return changed(state, { pace: { ...pace, level, need, hold: holdAfter(pace, level, now) } })
+    const isLevelGranted = grantedIn(state, pace)
+    const level = nearestGranted(wanted, pace.bounds, isLevelGranted)
+    const ceiling = ceilingOf(pace, isLevelGranted)
+    if (level === pace.level && ceiling === pace.ceiling) return state
+    const need = level === pace.level ? pace.need : level === wanted ? INHERITED : boundsNeed(level)
+    return changed(state, { pace: { ...pace, level, ceiling, need, hold: holdAfter(pace, level, now) } })
   }
 
   /** A candidacy has failed. `isAnswered`: a majority answered in time, so that more time would not help. */
@@ -193,8 +227,11 @@ export function hasLowerLevel({ pace: is }: LocalLeaderState, { pace: was }: Loc
   return is !== null && was !== null && is.level < was.level
 }
 
+/** The voters grant no other level that would suit. */
+const boundsNeed = (level: number): Need => ({ level, cause: 'bounds', by: null })
+
 /** Of a voter whose first answer is still on its way. */
-const NO_EVIDENCE: Evidence = { late: 0, delay: 0, loss: NO_LOSS }
+const NO_EVIDENCE: Measurements = { late: 0, delay: 0, loss: NO_LOSS }
 const QUIET: Need = { level: 0, cause: 'quiet', by: null }
 /** The level of the leader before, or of a candidacy that needed more time. */
 const INHERITED: Need = { level: 0, cause: 'inherited', by: null }

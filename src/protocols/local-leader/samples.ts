@@ -88,8 +88,11 @@ const ASSUMED_REQUESTS = 1024
 /** `missing`: how many requests did not arrive before it. */
 export function withRequest({ arrived, lost }: Losses, missing: number): Losses {
   const next = { arrived: arrived + 1, lost: lost + missing }
-  if (next.arrived + next.lost < MANY_REQUESTS) return next
-  return { arrived: next.arrived >> 1, lost: next.lost >> 1 }
+  return next.arrived + next.lost < MANY_REQUESTS ? next : halvedLosses(next)
+}
+
+export function halvedLosses({ arrived, lost }: Losses): Losses {
+  return { arrived: arrived >> 1, lost: lost >> 1 }
 }
 
 /** About one request in 2^n got lost; `none` when at most one did. */

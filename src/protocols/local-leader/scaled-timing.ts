@@ -24,14 +24,18 @@ export function timingForLock(given: Given, lock: Micros): Timing {
 /** At the highest level a round trip may take this part of the lock: two tries still fit into the lease. */
 const LONGEST_ROUND = 1 / 3
 
+/** `ceiling`: the highest level that the node can use. */
+export type LevelPlace = { readonly bounds: LevelBounds; readonly level: number; readonly ceiling: number }
+
 /**
- * The constants of a level for a node with these bounds. A node that is at its highest level cannot ask for more time. So
- * there it counts every message as fast with which a round can still succeed, and waits for answers as long as that
- * takes. This concerns progress only: which messages are fast decides nothing about locks, leases or tokens where a
- * majority is enough, and searches (link: none) treat every message as fast.
+ * The constants of a node at this level. At the highest level that it can use, a node cannot ask for more time. So there
+ * it counts every message as fast with which a round can still succeed, and waits for answers as long as that takes. This
+ * concerns progress only: which messages are fast decides nothing about locks, leases or tokens where a majority is
+ * enough, and searches (link: none) treat every message as fast. A guarantee card asks for one lock exactly, and for the
+ * constants that belong to it.
  */
-export function timingWithin({ least, most }: LevelBounds, level: number, timing: Timing): Timing {
-  if (level < most || least === most) return timing
+export function timingWithin({ bounds, level, ceiling }: LevelPlace, timing: Timing): Timing {
+  if (level < ceiling || bounds.shortest === bounds.longest) return timing
   const longest = Math.floor(timing.lockTime * LONGEST_ROUND)
   return {
     ...timing,

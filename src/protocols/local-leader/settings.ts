@@ -3,6 +3,7 @@ import type { Micros, NodeId } from '../../core/index.ts'
 import type { Timing } from './constants.ts'
 import type { LevelBounds } from './levels.ts'
 import type { LocalLeaderRules } from './rules.ts'
+import type { LevelPlace } from './scaled-timing.ts'
 import type { Tree } from './tree.ts'
 
 /** With adaptive timing: the levels of a node. */
@@ -11,8 +12,8 @@ export type AdaptiveTiming = {
   /** The level at which a node starts. */
   readonly start: number
   timingAt(level: number): Timing
-  /** The constants of a node at this level, which are lenient at the highest level of its bounds. */
-  timingWithin(pace: { readonly bounds: LevelBounds; readonly level: number }): Timing
+  /** The constants of a node at this level, which are lenient at the highest level that it can use. */
+  timingWithin(place: LevelPlace): Timing
   /** How many leases may be lost in a day. */
   readonly lossPerDay: number
   /** For tests: each request has a random level, independent of all evidence. */

@@ -57,6 +57,9 @@ const bytesOf = (message: LocalLeaderMessage): Uint8Array => {
 const read = (kind: string, bytes: Uint8Array): Message => layoutOf(kind).read(new Reader(bytes))
 const fault = (message: object): string | null => localLeaderWire.fault(message as Message)
 
+const LEVELS = { least: 0, most: HIGHEST_LEVEL }
+const EVIDENCE = { late: 0, delay: 0, loss: 0, ...LEVELS }
+
 describe('a message comes back as it was written', () => {
   it.each<[string, LocalLeaderMessage]>([
     ['the smallest beacon', heartbeat({})],
@@ -98,11 +101,11 @@ describe('a message comes back as it was written', () => {
       {
         ...REPLY,
         votes: [
-          { node: 'b', support: true, evidence: { late: 0, delay: HIGHEST_LEVEL, loss: NO_LOSS } },
+          { node: 'b', support: true, evidence: { late: 0, delay: HIGHEST_LEVEL, loss: NO_LOSS, ...LEVELS } },
           {
             node: 'c',
             support: false,
-            evidence: { late: 3, delay: 4, loss: 0 },
+            evidence: { late: 3, delay: 4, loss: 0, least: 7, most: 7 },
             bounds: { shortest: 20_000, longest: 20_000 },
           },
           { node: 'd', support: false, bounds: { shortest: 1, longest: MOST_NUMBER } },
@@ -208,12 +211,26 @@ describe('a message out of bounds', () => {
       `Election.lock: must be a whole number from 1 to ${LONGEST_LOCK}`,
     ],
     [
-      { ...REPLY, votes: [{ node: 'a', support: true, evidence: { late: 41, delay: 0, loss: 0 } }] },
+      {
+        ...REPLY,
+        votes: [{ node: 'a', support: true, evidence: { late: 41, delay: 0, loss: 0, ...LEVELS } }],
+      },
       'Reply.votes.evidence.late: must be a whole number from 0 to 40',
     ],
     [
-      { ...REPLY, votes: [{ node: 'a', support: true, evidence: { late: 0, delay: 0, loss: 16 } }] },
+      {
+        ...REPLY,
+        votes: [{ node: 'a', support: true, evidence: { late: 0, delay: 0, loss: 16, ...LEVELS } }],
+      },
       'Reply.votes.evidence.loss: must be a whole number from 0 to 15',
+    ],
+    [
+      { ...REPLY, votes: [{ node: 'a', support: true, evidence: { ...EVIDENCE, least: 9, most: 8 } }] },
+      'Reply.votes.evidence.most: must be a whole number from 9 to 40',
+    ],
+    [
+      { ...REPLY, votes: [{ node: 'a', support: true, evidence: { ...EVIDENCE, least: 41, most: 41 } }] },
+      'Reply.votes.evidence.least: must be a whole number from 0 to 40',
     ],
     [
       { ...REPLY, votes: [{ node: 'a', support: false, bounds: { shortest: 5, longest: 4 } }] },

@@ -169,7 +169,17 @@ function writeBallot(writer: WireWriter, { node, support, evidence, bounds }: Ba
   writer.u53(bounds.longest)
 }
 
-const hintsOf = ({ late, delay, loss }: Evidence): readonly number[] => [late, delay, loss]
+const hintsOf = ({ late, delay, loss, least, most }: Evidence): readonly number[] => [
+  late,
+  delay,
+  loss,
+  least,
+  most,
+]
+
+function readEvidence(reader: WireReader): Evidence {
+  return { late: reader.u8(), delay: reader.u8(), loss: reader.u8(), least: reader.u8(), most: reader.u8() }
+}
 
 function readBallot(reader: WireReader): Ballot {
   const node = readId(reader)
@@ -179,7 +189,7 @@ function readBallot(reader: WireReader): Ballot {
   return {
     node,
     support: has(SUPPORTS),
-    ...(has(HAS_EVIDENCE) ? { evidence: { late: reader.u8(), delay: reader.u8(), loss: reader.u8() } } : {}),
+    ...(has(HAS_EVIDENCE) ? { evidence: readEvidence(reader) } : {}),
     ...(has(HAS_BOUNDS) ? { bounds: { shortest: reader.u53(), longest: reader.u53() } } : {}),
   }
 }
