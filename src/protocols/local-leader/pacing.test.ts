@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { ids, simulate } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
 import { FAULT_KINDS, type Output, present } from '../../core/index.ts'
-import { type Report, runSeed, scenarioDrawer } from '../../workbench/sim/index.ts'
+import { Random } from '../../workbench/scenario/random.ts'
+import { type Report, runSeed, type Scenario, scenarioDrawer } from '../../workbench/sim/index.ts'
 import { protocolNamed } from '../index.ts'
 import { levelFor, lockAt } from './levels.ts'
 
@@ -142,6 +143,32 @@ describe('campaigns with load', () => {
     const found = seeds.flatMap((seed) => runSeed(definition, draw, seed).violations)
     expect(found).toEqual([])
     expect(seeds.some((seed) => draw(seed).events.some((event) => 'load' in event))).toBe(true)
+  }, 240_000)
+
+  // All nodes grant the longest lock, for which the promises are computed.
+  it('keep all promises with shortest leases that differ, and change while the group runs', () => {
+    const options = { mode: 'majority', timing: 'adaptive', leaseMinMs: 60, leaseMaxMs: 500 }
+    const draw = scenarioDrawer(definition, { nodes: [3, 5], options, faults: FAULT_KINDS })
+    const drawMixed = (seed: number): Scenario => {
+      const { events, ...scenario } = draw(seed)
+      const random = new Random(seed)
+      const leaseMinMs = (): number => random.integer(20, 390)
+      const changes = Array.from({ length: 4 }, () => ({
+        atMs: random.integer(0, Math.floor(scenario.untilMs / 2)),
+        command: {
+          do: 'setLeaseBounds',
+          node: scenario.nodes[random.integer(0, scenario.nodes.length - 1)] as number,
+          leaseMinMs: leaseMinMs(),
+          leaseMaxMs: 500,
+        },
+      }))
+      const nodeOptions = Object.fromEntries(
+        scenario.nodes.map((node) => [node, { ...scenario.options, leaseMinMs: leaseMinMs() }]),
+      )
+      return { ...scenario, nodeOptions, events: [...events, ...changes].sort((a, b) => a.atMs - b.atMs) }
+    }
+    const seeds = Array.from({ length: sized(12, 400) }, (_, index) => index + 1)
+    expect(seeds.flatMap((seed) => runSeed(definition, drawMixed, seed).violations)).toEqual([])
   }, 240_000)
 })
 
