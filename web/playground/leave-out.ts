@@ -8,6 +8,8 @@ import { type Plugin, parseAst } from 'vite'
 /** Modules whose exports become functions that do nothing. */
 const UNUSED = [
   /\/zod\/v4\/core\/(?:json-schema-processors|to-json-schema)\.js$/,
+  // Values that contain themselves: scenarios and links are JSON.
+  /\/zod\/v4\/core\/memoizer\.js$/,
   // The words of `explain` in src/core/schema.ts take their place.
   /\/zod\/v4\/locales\/en\.js$/,
 ]
@@ -55,10 +57,13 @@ function keepFields(code: string): string {
 }
 
 /** Formats of strings, such as `z.string().email()`, and other methods that no schema of the workbench uses. */
-const FORMATTED = /\/zod\/v4\/classic\/schemas\.js$/
+const CLASSIC = /\/zod\/v4\/classic\/schemas\.js$/
 const FORMAT = /^ {4}\w+\(params\) \{\n\s*return this\.check\(core\._\w+\(Zod\w+, params\)\);\n {4}\},?\n/gm
 const METHOD =
   /^ {4}(?:async )?(?:and|catch|nonoptional|keyof|passthrough|loose|safeExtend|merge|omit|partial|exactPartial|required|includes|startsWith|endsWith|lowercase|uppercase|normalize|slugify|validate(?:Async)?|(?:safe)?(?:Parse|parse|Encode|encode|Decode|decode)Async|(?:safe)?(?:Encode|encode|Decode|decode))(?:: (?:async )?function \w+)?\([^)]*\) \{\n[^\n]*\n {4}\},?\n/gm
+
+/** Schemas that compile themselves: the content security policy of the page forbids that, so they never do. */
+const COMPILED = 'core.$ZodObjectJIT'
 
 export function leaveOut(): Plugin {
   return {
@@ -72,7 +77,10 @@ export function leaveOut(): Plugin {
       return [...byDefault, ...names.map((name) => `export function ${name}() {}`)].join('\n')
     },
     transform(code, id) {
-      if (FORMATTED.test(id)) return { code: code.replaceAll(FORMAT, '').replaceAll(METHOD, ''), map: null }
+      if (CLASSIC.test(id)) {
+        const short = code.replaceAll(FORMAT, '').replaceAll(METHOD, '')
+        return { code: short.replaceAll(COMPILED, 'core.$ZodObject'), map: null }
+      }
       if (HOSTING.test(id)) return { code: keepFields(code), map: null }
       if (!DESCRIBED.test(id)) return null
       const short = code.replaceAll(DESCRIPTION, '').replaceAll(MEANING, "$1''")
