@@ -136,6 +136,9 @@ export type MessageSummary = {
   readonly isRoutine: boolean
 }
 
+/** `slowest`: with the longest times that the protocol promises. `strictest`: with the least that it calls timely. */
+export type JudgedOptions<O> = { readonly slowest: O; readonly strictest: O }
+
 export type Definition<O extends PlainObject = PlainObject, S extends Plain = Plain> = {
   readonly name: string
   readonly title: string
@@ -171,6 +174,8 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   /** Null if no promise depends on timeliness. */
   timeliness(options: O): Timeliness | null
   constants(options: O, nodes: number): Constants
+  /** By which options a run is judged in which nodes have options of their own, or commands change them. */
+  judgedBy(options: O, changes: readonly PlainObject[]): JudgedOptions<O>
   /** Nodes that never lead with these options. */
   neverLead(options: O): readonly NodeId[]
   /** The peers that a node in this state reports as reachable; null if it reports none. */
@@ -223,6 +228,7 @@ type Optional =
   | 'keeps'
   | 'timeliness'
   | 'constants'
+  | 'judgedBy'
   | 'watchesFor'
   | 'neverLead'
   | 'reachable'
@@ -272,6 +278,7 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     keeps: () => ({ promises: written.promises ?? [], goals: written.goals ?? [] }),
     timeliness: () => null,
     constants: () => ({}),
+    judgedBy: (options) => ({ slowest: options, strictest: options }),
     neverLead: () => [],
     reachable: () => null,
     watchesFor: () => 0,

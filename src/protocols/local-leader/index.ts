@@ -16,7 +16,7 @@ import { rulesWith } from './defects.ts'
 import { failoverTermsOf } from './failover-terms.ts'
 import { agreed, createLocalLeader, timingFor, timingInState } from './group.ts'
 import { reachableIn } from './insight.ts'
-import { leaseMs } from './lease-options.ts'
+import { judgedByLeases, leaseMs } from './lease-options.ts'
 import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
 import { forSearch, withLevels } from './search.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -105,6 +105,7 @@ export const localLeaderDefinition = define({
     const shared = { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
     return { ...shared, reachableWithin: reachableWithinOf(timing), ...progressOf(chosen, nodes) }
   },
+  judgedBy: judgedByLeases,
   neverLead: ({ witnesses }) => witnesses,
   reachable(state: LocalLeaderState, { nodes }, chosen, now) {
     return chosen.link === 'fail-aware'

@@ -1,6 +1,6 @@
 /** The options of adaptive timing. */
 import { z } from 'zod'
-import { microsOf } from '../../core/index.ts'
+import { type JudgedOptions, microsOf, type PlainObject } from '../../core/index.ts'
 import { boundsBetween } from './levels.ts'
 import type { LocalLeaderOptions } from './options.ts'
 import { PROFILES } from './profiles.ts'
@@ -123,4 +123,22 @@ export function leaseBoundsOf({
 } {
   const bounds = PROFILES[profile]
   return { leaseMinMs: leaseMinMs ?? bounds.leaseMinMs, leaseMaxMs: leaseMaxMs ?? bounds.leaseMaxMs }
+}
+
+/** Between bounds that are this far apart there is a level. */
+const LEAST_RATIO = 1.25
+
+/** Nodes may have other bounds of leases, and change them. */
+export function judgedByLeases(
+  options: LocalLeaderOptions,
+  changes: readonly PlainObject[],
+): JudgedOptions<LocalLeaderOptions> {
+  const others = changes.flatMap(({ leaseMaxMs }) => (typeof leaseMaxMs === 'number' ? [leaseMaxMs] : []))
+  if (options.timing === 'fixed' || others.length === 0) return { slowest: options, strictest: options }
+  const { leaseMinMs, leaseMaxMs } = leaseBoundsOf(options)
+  const least = Math.min(leaseMaxMs, ...others)
+  return {
+    slowest: { ...options, leaseMaxMs: Math.max(leaseMaxMs, ...others) },
+    strictest: { ...options, leaseMinMs: Math.min(leaseMinMs, least / LEAST_RATIO), leaseMaxMs: least },
+  }
 }

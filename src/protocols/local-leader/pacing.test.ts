@@ -259,6 +259,33 @@ describe('different bounds', () => {
     expect(leads(narrow)).toBe(1)
   })
 
+  it('that change are what the promises of a run are computed from', () => {
+    const change = (leaseMinMs: number, leaseMaxMs: number) =>
+      [1, 2, 3].map((node) => ({
+        atMs: 500 + node,
+        command: { do: 'setLeaseBounds', node, leaseMinMs, leaseMaxMs },
+      }))
+    const bounds = (leaseMinMs: number, leaseMaxMs: number) => ({
+      timing: 'adaptive',
+      leaseMinMs,
+      leaseMaxMs,
+    })
+    // Leases of seconds, although the group started with leases of 80 ms: failover takes seconds.
+    const longer = run(3, {
+      options: bounds(60, 80),
+      events: [...change(4000, 5000), { atMs: 5000, crash: 1 }],
+      untilMs: 20_000,
+    })
+    expect(longer.report.leaders).toHaveLength(1)
+    // Leases of 80 ms, although messages take 30 ms: nothing is promised.
+    run(3, {
+      options: bounds(60, 5000),
+      network: { delayMs: [28, 30] },
+      events: change(60, 80),
+      untilMs: 20_000,
+    })
+  })
+
   it('that become wider while the group runs are used at once', () => {
     const bounds = { timing: 'adaptive', leaseMaxMs: 120 }
     const wider = (node: number) => ({ do: 'setLeaseBounds', leaseMinMs: 60, leaseMaxMs: 5000, node })

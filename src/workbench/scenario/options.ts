@@ -1,6 +1,7 @@
 /** How a run is observed. */
 import {
   type Definition,
+  type JudgedOptions,
   type Micros,
   type NodeId,
   type Plain,
@@ -9,6 +10,7 @@ import {
 } from '../../core/index.ts'
 import { type Goal, goalNamed, type RunFacts, type Spec, specNamed } from '../specs/index.ts'
 import type { Observation, TraceRecord } from '../trace/index.ts'
+import type { Scenario } from './scenario.ts'
 
 export type RunOptions = {
   /** Replace the specifications that the protocol promises. */
@@ -49,6 +51,15 @@ export type RunInspector = {
   /** When the node's timer will be due; null: it is stopped. A timer that fires or a crash is not reported. */
   timer(node: NodeId, at: Micros, name: string, due: Micros | null): void
   network(reading: NetworkReading): void
+}
+
+/** By which options the run of a scenario is judged. */
+export function judgedOptions(
+  definition: Definition,
+  { options, nodeOptions = {}, events }: Scenario,
+): JudgedOptions<PlainObject> {
+  const commands = events.flatMap((event) => ('command' in event ? [event.command] : []))
+  return definition.judgedBy(options, [...Object.values(nodeOptions), ...commands])
 }
 
 /** The facts of a run that specifications may use. */

@@ -3,7 +3,7 @@
  */
 import { type Definition, microsOf, msOf, type NodeId } from '../../core/index.ts'
 import { EpochWinners } from '../scenario/epoch-winners.ts'
-import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from '../scenario/options.ts'
+import { factsOf, judgedOptions, promisedGoals, promisedSpecs, type RunOptions } from '../scenario/options.ts'
 import {
   CRASHED,
   countOf,
@@ -34,7 +34,7 @@ export function runScenario(definition: Definition, scenario: Scenario, options:
 }
 
 function runTimed(definition: Definition, scenario: Scenario, options: RunOptions): Report {
-  const facts = factsOf(definition, scenario.nodes, scenario.options)
+  const facts = factsOf(definition, scenario.nodes, judgedOptions(definition, scenario).slowest)
   const specs = options.specs ?? promisedSpecs(definition, scenario.options)
   const goals = options.goals ?? promisedGoals(definition, scenario.options)
   const watch = new Watch(monitor(specs, goals, facts))

@@ -2,7 +2,8 @@
  * Disturbances and settling: when the world changes, and when it has been left alone for long enough that the promises
  * about a settled system must hold. Also tracks silences, against which nodes' claims of reachability are checked.
  */
-import type { Definition, Micros } from '../../core/index.ts'
+import type { Definition, JudgedOptions, Micros, PlainObject, Timeliness } from '../../core/index.ts'
+import { judgedOptions } from '../scenario/options.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import type { Observation } from '../trace/index.ts'
 import type { Agenda } from './agenda.ts'
@@ -32,11 +33,16 @@ type SettlingContext = {
 
 export class Settling {
   readonly #world: SettlingContext
+  readonly #judged: JudgedOptions<PlainObject>
+  readonly #timeliness: Timeliness | null
   #disturbances = 0
   #settlesAt: Micros = 0
 
   constructor(world: SettlingContext) {
+    const { definition, scenario } = world
     this.#world = world
+    this.#judged = judgedOptions(definition, scenario)
+    this.#timeliness = definition.timeliness(this.#judged.strictest)
   }
 
   /**
@@ -52,11 +58,10 @@ export class Settling {
     observe({ type: 'disturbed', at: now, delay, messageDelay, lateness: latest, stalled })
     notifier?.checkAll()
     this.#disturbances += 1
-    const { options } = scenario
-    const within = definition.settlesWithin(options, network.longestDelay, nodes.length)
+    const within = definition.settlesWithin(this.#judged.slowest, network.longestDelay, nodes.length)
     this.#settlesAt = now + Math.ceil(within / this.#slowestRate())
     push(this.#settlesAt, { type: 'settle', disturbance: this.#disturbances })
-    const timeliness = definition.timeliness(options)
+    const timeliness = this.#timeliness
     if (timeliness === null) return
     const running = nodes.filter((node) => node.up && node.stalledUntil === 0)
     const unwritable = running.filter(({ isWritable }) => !isWritable)
@@ -92,8 +97,8 @@ export class Settling {
 
   /** A node that crashes at the instant its stall ends may first have sent something when its timers fired. */
   noteLastWords({ index }: SimNode, now: Micros): void {
-    const { definition, scenario, network, silences } = this.#world
-    const timeliness = definition.timeliness(scenario.options)
+    const { network, silences } = this.#world
+    const timeliness = this.#timeliness
     if (timeliness === null) return
     silences.noteSent(index, now, (to) => mayReach(network, index, to, timeliness))
   }
