@@ -7,7 +7,7 @@ import { conclave } from '../../../test/support/agents.ts'
 import { conclave as conclaveHere } from '../../../test/support/cli.ts'
 import { freePorts } from '../../../test/support/ports.ts'
 import { until } from '../../../test/support/wait.ts'
-import { isAlive } from '../../service/supervise/processes.ts'
+import { childrenOf, isAlive, trySignal } from '../../service/supervise/processes.ts'
 
 const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
 const IDS = ['a', 'b', 'c'] as const
@@ -33,10 +33,20 @@ afterEach(async () => {
     node.kill('SIGCONT')
     node.kill('SIGKILL')
   }
-  // The guardians end what is left when their nodes are gone.
+  // Commands that a failed test left: their guardians are gone.
+  for (const pid of pids()) if (isOurs(pid)) trySignal(pid, 'SIGKILL')
   await until(() => pids().every((pid) => !existsSync(`/proc/${pid}`)))
   rmSync(folder, { recursive: true, force: true })
 })
+
+/** Whether this process is a command of this test: its last argument is the file of the witness. */
+function isOurs(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(folder)
+  } catch {
+    return false
+  }
+}
 
 type Line = { readonly id: Id; readonly token: number; readonly pid: number }
 
@@ -66,6 +76,8 @@ async function start(script: string): Promise<void> {
       CONCLAVE,
       [...words, ...more, '--kill-before-ms', '120', '--', 'sh', '-c', script, join(folder, 'log')],
       {
+        // As a job of an interactive shell: it leads a process group.
+        detached: true,
         stdio: ['ignore', 'ignore', 'pipe'],
       },
     )
@@ -116,6 +128,39 @@ describe('conclave run, three real processes', () => {
     expect(isAlive(pid)).toBe(false)
     nodes.get(id)?.kill('SIGCONT')
     await until(() => lines().filter((line) => line.token === next.token).length > 20)
+    expectOneAtATime()
+  }, 40_000)
+
+  it.each(['SIGKILL', 'SIGQUIT', 'SIGSTOP'] as const)(
+    'ends the command before the next command starts when its process group receives %s',
+    async (signal) => {
+      await start(STUBBORN)
+      const { id, token, pid } = last() as Line
+      const node = nodes.get(id)?.pid as number
+      const [guardian = expect.fail('no guardian runs')] = childrenOf(node)
+      process.kill(-node, signal)
+      const next = await nextAfter(token)
+      expect(next.id).not.toBe(id)
+      expect(isAlive(pid)).toBe(false)
+      // A stopped node keeps its guardian, and each guardian ends with its node.
+      trySignal(node, 'SIGKILL')
+      await until(() => !isAlive(guardian))
+      expectOneAtATime()
+    },
+    40_000,
+  )
+
+  it('ends command, guardian and node when the foreground process group receives SIGINT', async () => {
+    await start(CHILD)
+    const { id, token, pid } = last() as Line
+    const node = nodes.get(id) as ChildProcess
+    const [guardian = expect.fail('no guardian runs')] = childrenOf(node.pid as number)
+    const ended = new Promise<number | null>((resolve) => node.once('exit', (code) => resolve(code)))
+    process.kill(-(node.pid as number), 'SIGINT')
+    expect(await ended).toBe(0)
+    expect(isAlive(pid)).toBe(false)
+    await until(() => !isAlive(guardian))
+    expect((await nextAfter(token)).id).not.toBe(id)
     expectOneAtATime()
   }, 40_000)
 

@@ -54,7 +54,12 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
   /** Resolves when the guardian is ready. Started in advance, because starting a process can take longer than a lease. */
   static start(): Promise<GuardianProcess> {
     const file = fileURLToPath(new URL('./guardian.js', import.meta.url))
-    const child = spawn(process.execPath, [file], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'] })
+    const child = spawn(process.execPath, [file], {
+      // In a process group of its own: a signal to the group of the node (Ctrl-Z, Ctrl-\, kill %1) would also stop or end
+      // the guardian, and the command would run on. When the node exits, the channel closes, and the guardian ends.
+      detached: true,
+      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    })
     return new Promise((resolve, reject) => {
       child.once('error', reject)
       child.once('spawn', () => {

@@ -228,8 +228,9 @@ function main(): void {
   channel.on('close', () => guardian.abandon())
   channel.on('end', () => guardian.abandon())
   readLines(channel, (text) => guardian.handle(JSON.parse(text) as GuardianRequest))
-  // Signals to the foreground process group are handled by the node, which sends a stop request.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  // A service manager may send its stop signal to every process of a service. The node handles it: it sends a stop
+  // request, or exits.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {})
   channel.write(`${JSON.stringify({ type: 'ready' } satisfies GuardianReport)}\n`)
 }
 
