@@ -108,6 +108,12 @@ export class TermManager {
   async runWork(term: CurrentTerm, work: (term: Term) => void | Promise<void>): Promise<void> {
     // The term may have ended since it was found. Work that only listens to its signal would never end.
     if (term.signal.aborted) return
+    let setEnd: (end: Promise<void>) => void = () => {}
+    const ended = new Promise<void>((resolve) => {
+      setEnd = resolve
+    })
+    // Noted before the work starts: its first statements may end the term, and the lease must outlast the work.
+    this.#work = { term, ended }
     const result = (async () => work(term))()
     let wasEnded = false
     const finish = async (): Promise<void> => {
@@ -117,8 +123,7 @@ export class TermManager {
       this.#isStuck = false
       await this.#release(term)
     }
-    const ended = result.then(finish, finish)
-    this.#work = { term, ended }
+    setEnd(result.then(finish, finish))
     try {
       await result
     } catch (error) {
