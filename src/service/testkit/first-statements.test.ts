@@ -73,3 +73,37 @@ describe('work that ends its own term', () => {
     expect(seen.overlaps).toBe(0)
   })
 })
+
+describe('a listener of elected', () => {
+  it('that aborts the signal of lead ends the term, and no work starts', async () => {
+    const kit = testkit({ nodes: ['a'] })
+    const a = await kit.join('a')
+    const stop = new AbortController()
+    let runs = 0
+    let isDone = false
+    a.on('elected', () => stop.abort())
+    void a
+      .lead(
+        (term) => {
+          runs += 1
+          return untilItEnds(term)
+        },
+        { signal: stop.signal },
+      )
+      .then(() => (isDone = true))
+    await kit.until(() => isDone)
+    await kit.until(() => kit.leaders.length === 0)
+    expect(runs).toBe(0)
+  })
+
+  it('that steps down once does not use up the one term of { once: true }', async () => {
+    const kit = testkit({ nodes: ['a'] })
+    const a = await kit.join('a')
+    let runs = 0
+    let isDone = false
+    a.once('elected', () => void a.stepDown())
+    void a.lead(() => void (runs += 1), { once: true }).then(() => (isDone = true))
+    await kit.until(() => isDone)
+    expect(runs).toBe(1)
+  })
+})

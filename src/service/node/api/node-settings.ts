@@ -7,7 +7,7 @@ import type { SignalOption } from './arguments.ts'
 import type { Mode } from './status.ts'
 
 export type LeadOptions = SignalOption & {
-  /** Return after one term. */
+  /** Return after one term in which the work ran. */
   readonly once?: boolean
 }
 

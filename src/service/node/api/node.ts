@@ -179,8 +179,9 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     if (this.#failure !== null) throw this.#failure
     if (this.isClosed || signal?.aborted === true) return
     const onAbort = (): void => {
-      const { workingTerm } = this.#terms
-      if (workingTerm !== null) void this.#terms.drain(workingTerm, 'stopped')
+      // Without running work: the term that was won just now, whose work is about to start.
+      const term = this.#terms.workingTerm ?? this.#terms.term
+      if (term !== null) void this.#terms.drain(term, 'stopped')
     }
     signal?.addEventListener('abort', onAbort)
     try {
@@ -190,8 +191,8 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
         const term = await this.#nextTerm(signal)
         if (term === null) break
         // oxlint-disable-next-line no-await-in-loop -- one term after the other
-        await this.#terms.runWork(term, work)
-        if (once) break
+        const hasRun = await this.#terms.runWork(term, work)
+        if (once && hasRun) break
       }
     } finally {
       signal?.removeEventListener('abort', onAbort)

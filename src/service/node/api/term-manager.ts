@@ -104,10 +104,10 @@ export class TermManager {
     await this.updateCandidacy()
   }
 
-  /** Runs the work of a term, and releases the lease when it has ended. */
-  async runWork(term: CurrentTerm, work: (term: Term) => void | Promise<void>): Promise<void> {
+  /** Runs the work of a term, and releases the lease when it has ended. Resolves to false if the work did not start. */
+  async runWork(term: CurrentTerm, work: (term: Term) => void | Promise<void>): Promise<boolean> {
     // The term may have ended since it was found. Work that only listens to its signal would never end.
-    if (term.signal.aborted) return
+    if (term.signal.aborted) return false
     let setEnd: (end: Promise<void>) => void = () => {}
     const ended = new Promise<void>((resolve) => {
       setEnd = resolve
@@ -133,6 +133,7 @@ export class TermManager {
     } finally {
       await ended
     }
+    return true
   }
 
   /**
