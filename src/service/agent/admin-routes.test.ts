@@ -41,6 +41,8 @@ function lab(
   removeVoter: (id: unknown) => Promise<void> = async () => {},
 ) {
   const claims = new Claims()
+  const term = new AbortController()
+  void claims.holdTerm(term)
   const state = {
     status: { ...LEADING, ...status },
     stepDown: async (): Promise<boolean> => true,
@@ -87,7 +89,7 @@ function lab(
     const response = await app.request(path, { method, headers, ...(body === undefined ? {} : { body }) })
     return [response.status, await response.json()]
   }
-  return { ask, claims, state }
+  return { ask, claims, term, state }
 }
 
 const refusal = (code: string, message: string, field: string | null = null) => ({
@@ -125,11 +127,24 @@ describe('a claim', () => {
   })
 
   it('is refused while the agent ends its term', async () => {
-    const { ask, claims } = lab()
-    await claims.holdTerm({ signal: AbortSignal.abort() })
+    const { ask, claims, term } = lab()
+    // The term does not end while a claim holds it.
+    const held = claims.acquire(null, 60_000) as string
+    term.abort()
     expect(await ask('POST', '/v1/claim', '{"claim":null}')).toEqual([
       409,
       refusal('ClaimRefused', 'the agent is ending its term'),
+    ])
+    claims.release(held)
+  })
+
+  it('is refused between the election and the start of the term, and after its end', async () => {
+    const { ask, term } = lab()
+    term.abort()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await ask('POST', '/v1/claim', '{"claim":null}')).toEqual([
+      409,
+      refusal('ClaimRefused', 'the term of the agent has just begun or ended; try again'),
     ])
   })
 

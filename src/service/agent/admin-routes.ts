@@ -7,6 +7,7 @@ import { CommandRefusedError, type GroupStatus, type HandOver, InvalidArgumentEr
 import { checkAdminToken, errorResponse } from './admin.ts'
 import type { AppOptions, Handler, WithGroup } from './app.ts'
 import type { WithBody } from './body.ts'
+import type { ClaimPhase } from './claims.ts'
 import { refuseOtherOrigins } from './hosts.ts'
 import { claimBodySchema, leaseBoundsBodySchema, removeBodySchema, stepDownBodySchema } from './schemas.ts'
 import type { ServedGroup } from './served-group.ts'
@@ -174,6 +175,12 @@ async function setLeaseBounds(c: Context<WithBody>, { node }: ServedGroup): Prom
   } satisfies LeaseBoundsResponse)
 }
 
+const CLAIM_REFUSALS: { readonly [phase in ClaimPhase]: string } = {
+  idle: 'the term of the agent has just begun or ended; try again',
+  open: 'the claim has expired, or there are too many claims',
+  ending: 'the agent is ending its term',
+}
+
 function claimTerm(c: Context<WithBody>, { node, claims }: ServedGroup): Response {
   const body = claimBodySchema.safeParse(parseBody(c.get('body')))
   if (!body.success) {
@@ -183,12 +190,7 @@ function claimTerm(c: Context<WithBody>, { node, claims }: ServedGroup): Respons
   const { role, leader, leaseMs } = node.status()
   if (role !== 'leader' || leader === null || leaseMs === null) return notLeader(c, node.id, leader)
   const claim = claims.acquire(body.data.claim, leaseMs)
-  if (claim === null) {
-    const why = claims.isEnding
-      ? 'the agent is ending its term'
-      : 'the claim has expired, or there are too many claims'
-    return errorResponse(c, 409, 'ClaimRefused', why)
-  }
+  if (claim === null) return errorResponse(c, 409, 'ClaimRefused', CLAIM_REFUSALS[claims.phase])
   const { group, id } = node
   return c.json({
     group,
@@ -196,7 +198,7 @@ function claimTerm(c: Context<WithBody>, { node, claims }: ServedGroup): Respons
     claim,
     token: leader.token,
     expiresInMs: leaseMs,
-    ending: claims.isEnding,
+    ending: claims.phase === 'ending',
   } satisfies ClaimResponse)
 }
 

@@ -25,6 +25,19 @@ function term(claims: Claims): { end(): Promise<void>; isOver(): boolean } {
 }
 
 describe('claims', () => {
+  it('grants nothing before the work of the term runs, which would forget it, nor between two terms', async () => {
+    const claims = new Claims()
+    expect([claims.acquire(null, 100), claims.phase]).toEqual([null, 'idle'])
+    const { end, isOver } = term(claims)
+    const claim = claims.acquire(null, 100) as string
+    expect([claim, claims.phase]).toEqual([expect.any(String), 'open'])
+    await end()
+    expect([claims.acquire(claim, 100), claims.phase, isOver()]).toEqual([claim, 'ending', false])
+    claims.release(claim)
+    await vi.advanceTimersByTimeAsync(0)
+    expect([claims.acquire(null, 100), claims.phase, isOver()]).toEqual([null, 'idle', true])
+  })
+
   it('ends a term at once without claims', async () => {
     const { end, isOver } = term(new Claims())
     await end()
@@ -36,7 +49,7 @@ describe('claims', () => {
     const { end, isOver } = term(claims)
     const claim = claims.acquire(null, 100) as string
     await end()
-    expect([isOver(), claims.isEnding]).toEqual([false, true])
+    expect([isOver(), claims.phase]).toEqual([false, 'ending'])
     claims.release(claim)
     await vi.advanceTimersByTimeAsync(0)
     expect(isOver()).toBe(true)

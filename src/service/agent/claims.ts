@@ -8,35 +8,44 @@ import { randomBytes } from 'node:crypto'
 /** Limit of concurrent claims. */
 const MAX_CLAIMS = 64
 
+/**
+ * `idle`: no work of a term runs, although the agent may lead already; claims are refused, because nothing would wait for
+ * them. `open`: claims are granted. `ending`: the agent is about to end its term; claims are renewed, and new ones refused.
+ */
+export type ClaimPhase = 'idle' | 'open' | 'ending'
+
 export class Claims {
   /** Expiry of each claim, on the clock of `performance.now()`. */
   readonly #expiry = new Map<string, number>()
-  #isEnding = false
+  #phase: ClaimPhase = 'idle'
   #wake: () => void = () => {}
 
-  /** Whether the agent is about to end its term. Then new claims are refused. */
-  get isEnding(): boolean {
-    return this.#isEnding
+  get phase(): ClaimPhase {
+    return this.#phase
   }
 
   /** The work of an agent during a term: wait for the signal, then for the claims. */
   readonly holdTerm = async ({ signal }: { readonly signal: AbortSignal }): Promise<void> => {
     this.#expiry.clear()
-    this.#isEnding = false
+    this.#phase = 'open'
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve()
       signal.addEventListener('abort', () => resolve())
     })
-    this.#isEnding = true
+    this.#phase = 'ending'
     // oxlint-disable-next-line no-await-in-loop -- until the last claim is gone
     while (this.#remainingMs() > 0) await this.#waitForRelease(this.#remainingMs())
+    this.#phase = 'idle'
   }
 
   /** Makes a claim (null), or renews one by its id. Returns its id, or null if the claim is refused. */
   acquire(claim: string | null, forMs: number): string | null {
     this.#removeExpired()
-    if (claim === null ? this.#isEnding || this.#expiry.size >= MAX_CLAIMS : !this.#expiry.has(claim))
-      return null
+    const isGranted =
+      claim === null
+        ? this.#phase === 'open' && this.#expiry.size < MAX_CLAIMS
+        : this.#phase !== 'idle' && this.#expiry.has(claim)
+    if (!isGranted) return null
     const id = claim ?? randomBytes(9).toString('base64url')
     this.#expiry.set(id, performance.now() + forMs)
     return id

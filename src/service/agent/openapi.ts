@@ -206,7 +206,9 @@ const BASE_ROUTES: readonly Route[] = [
     admin: 'always',
     responses: {
       200: { description: 'the claim is valid', schema: 'Claimed' },
-      409: error('the agent does not lead, the claim has expired, or there are too many claims'),
+      409: error(
+        'the agent does not lead, its term is just beginning or ending, the claim has expired, or there are too many claims',
+      ),
       413: error('the body is too large'),
       ...GROUP_ERRORS,
       ...ADMIN_ERRORS,
