@@ -204,7 +204,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   /**
    * Ends the current term of this node: the signal of the term is aborted, its work ends, and only then can another node
    * lead. Meanwhile the lease is renewed until `signal` is aborted or `drainMs` have passed; then it expires. Resolves to
-   * true if the lease was released or there was none.
+   * true if the lease was released or there was none. Work must not await it: it would wait for its own end.
    *
    * With `to`, that node leads next: the same as `handOver`, which also says who leads.
    */
@@ -284,7 +284,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     return observeViews(this.#observable(), parseSignal(options))
   }
 
-  /** Ends the current term and leaves the group. It stops waiting for work when `signal` is aborted. */
+  /** Ends the current term and leaves the group. Waits for work until `signal` is aborted, so work must not await it. */
   async close(options?: SignalOption): Promise<void> {
     const signal = parseSignal(options)
     this.#closed ??= this.#leave(signal)
