@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LeadershipLostError } from '../../service/node/index.ts'
+import { monotonicNow } from '../../service/runtime/index.ts'
 import type { CommandExit } from '../../service/supervise/guardian-process.ts'
 import {
   type HeldTerm,
@@ -40,14 +41,14 @@ class FakeGuardian {
   readonly deadlines: (readonly [number, number])[] = []
   started: { readonly command: readonly string[]; readonly env: { readonly [name: string]: string } } | null =
     null
-  exit: (exit: CommandExit) => void = () => {}
+  exit: (exit: CommandExit | null) => void = () => {}
 
   run(
     command: readonly string[],
     env: { readonly [name: string]: string },
     end: number,
     kill: number,
-  ): Promise<CommandExit> {
+  ): Promise<CommandExit | null> {
     this.started = { command, env }
     this.deadlines.push([end, kill])
     return new Promise((resolve) => {
@@ -68,7 +69,7 @@ describe('runInTerm', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
   afterEach(() => void vi.useRealTimers())
 
-  function setUp(killBefore: KillBefore = { ms: 15, leaseMs: 100, mostMs: 15 }) {
+  function setUp(killBefore: KillBefore = { ms: 15, leaseMs: 100, mostMs: 15 }, remaining = () => 90.7) {
     const stop = new AbortController()
     const lost = new AbortController()
     const ending = new AbortController()
@@ -80,7 +81,7 @@ describe('runInTerm', () => {
       token: 7,
       signal: lost.signal,
       ending: ending.signal,
-      remaining: () => 90.7,
+      remaining,
     }
     const settings: RunSettings = {
       command: ['worker', '--all'],
@@ -126,6 +127,24 @@ describe('runInTerm', () => {
     expect(gapOf({ ms: 4, leaseMs: 45.35, mostMs: 15 })).toBe(8)
     expect(gapOf({ ms: 4, leaseMs: 9.07, mostMs: 15 })).toBe(15)
     expect(gapOf({ ms: 4, leaseMs: 200, mostMs: 15 })).toBe(4)
+  })
+
+  it('reads the clock before the lease, so that a pause in between makes the deadline earlier', () => {
+    let readAt = 0
+    const { guardian } = setUp(undefined, () => {
+      readAt = monotonicNow()
+      return 90.7
+    })
+    const [[, kill] = [0, 0]] = guardian.deadlines
+    expect(kill + 15_000 - 90_700).toBeLessThanOrEqual(readAt)
+  })
+
+  it('waits for the next term if the lease ended before the command was started', async () => {
+    const { guardian, lost, reported, result } = setUp()
+    lost.abort(new LeadershipLostError({ reason: 'expired', detail: null }))
+    guardian.exit(null)
+    expect(await result).toBeNull()
+    expect(reported.at(-1)).toBe('worker was not started: this node no longer leads: expired')
   })
 
   it('moves the deadlines while the lease is renewed, and stops when the term is lost', async () => {

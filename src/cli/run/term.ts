@@ -81,12 +81,14 @@ export async function runInTerm(
   let leftBefore = 0
   let present = 0
   const deadlines = (): readonly [number, number] => {
+    // The clock first: if this process is stopped before it reads the lease, the deadlines are too early, not too late.
+    const now = monotonicNow()
     const left = term.remaining() * 1000
     // More is left than before: the lease was renewed, and is at least this long.
     if (left > leftBefore) present = left
     leftBefore = left
     const killBefore = 1000 * Math.min(mostMs, ms * Math.max(1, present / (leaseMs * 1000)))
-    const kill = monotonicNow() + left - killBefore
+    const kill = now + left - killBefore
     // The command gets at most killBefore to end after SIGTERM.
     return [kill - Math.min(killBefore, left * SIGTERM_SHARE), kill]
   }
@@ -108,6 +110,10 @@ export async function runInTerm(
   term.signal.addEventListener('abort', onLost)
   try {
     const ended = await guardian.run(command, env, ...deadlines())
+    if (ended === null) {
+      report(`${command[0]} was not started: ${await explainLoss(term)}`)
+      return stopSignal.aborted ? EXIT.ok : null
+    }
     report(`${command[0]} ended${ended.signal === null ? ` with ${ended.code}` : ` by ${ended.signal}`}`)
     if (stopSignal.aborted) return EXIT.ok
     if (ended.isTerminated && term.ending?.aborted !== true)

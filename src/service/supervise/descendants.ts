@@ -77,10 +77,15 @@ export class Descendants {
     this.#scanMs = performance.now() - startedAt
   }
 
+  /** Kills the command's process group and its control group, without a scan. Returns false without a process group. */
+  killGroups(): boolean {
+    this.#group?.kill()
+    return this.#killProcessGroup()
+  }
+
   /** Kills all descendants that a scan finds. Returns false if there were none. */
   kill(): boolean {
-    const hasGroup = this.#killGroup()
-    this.#group?.kill()
+    const hasGroup = this.killGroups()
     const isPopulated = this.#group?.isPopulated ?? false
     if (this.#hasAllInGroup) return isPopulated
     if (!hasProc()) return hasGroup
@@ -103,7 +108,7 @@ export class Descendants {
     return this.#group !== null && this.#trail.pid !== null
   }
 
-  #killGroup(): boolean {
+  #killProcessGroup(): boolean {
     const { pid } = this.#trail
     if (pid === null) return false
     this.#isGroupGone ||= !this.#isPidUnchanged || !exists(-pid)

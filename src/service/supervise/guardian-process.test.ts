@@ -22,6 +22,8 @@ beforeEach(async () => {
 }, 60_000)
 
 afterEach(() => {
+  // A failed test may have left it stopped.
+  trySignal(guardian.pid as number, 'SIGCONT')
   guardian.close()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -39,7 +41,7 @@ it('runs one command after the other and reports their exit codes', async () => 
   expect(await run('sh', '-c', 'kill -9 $$')).toEqual({ code: null, signal: 'SIGKILL', isTerminated: false })
   // In a control group a shell starts the command and exits with 127; otherwise the spawn fails.
   const missing = run('/nonexistent/program').then(
-    ({ code }) => code,
+    (ended) => ended?.code,
     (error: Error) => error.name,
   )
   expect([127, 'CommandFailedError']).toContain(await missing)
@@ -47,7 +49,7 @@ it('runs one command after the other and reports their exit codes', async () => 
 
 it('passes the environment on', async () => {
   const ended = await guardian.run(['sh', '-c', 'test "$TOKEN" = 12'], { TOKEN: '12' }, hour(), hour())
-  expect(ended.code).toBe(0)
+  expect(ended?.code).toBe(0)
 }, 60_000)
 
 /** Runs a script that sets a trap and then creates the file `ready`. */
@@ -68,6 +70,34 @@ it('lets a command exit on a stop request', async () => {
   await until(() => existsSync(join(folder, 'ready')))
   guardian.stop(3_600_000)
   expect(await running).toEqual({ code: 5, signal: null, isTerminated: true })
+}, 60_000)
+
+it('runs nothing if the deadline has passed', async () => {
+  expect(await guardian.run(['true'], {}, monotonicNow() - 2, monotonicNow() - 1)).toBeNull()
+  expect(await guardian.run(['true'], {}, hour(), hour())).toMatchObject({ code: 0 })
+}, 60_000)
+
+it('kills the command at the deadline although the guardian is stopped, and the guardian runs the next one', async () => {
+  const running = runWithTrap('')
+  await until(() => existsSync(join(folder, 'ready')))
+  const pid = await commandPid()
+  trySignal(guardian.pid as number, 'SIGSTOP')
+  guardian.setDeadline(monotonicNow() + 50_000, monotonicNow() + 100_000)
+  await until(() => !isAlive(pid))
+  trySignal(guardian.pid as number, 'SIGCONT')
+  expect(await running).toEqual({ code: null, signal: 'SIGKILL', isTerminated: true })
+  expect(await guardian.run(['sh', '-c', 'exit 4'], {}, hour(), hour())).toMatchObject({ code: 4 })
+}, 60_000)
+
+it('kills the command on a stop request although the guardian is stopped', async () => {
+  const running = runWithTrap('')
+  await until(() => existsSync(join(folder, 'ready')))
+  const pid = await commandPid()
+  trySignal(guardian.pid as number, 'SIGSTOP')
+  guardian.stop(0)
+  await until(() => !isAlive(pid))
+  trySignal(guardian.pid as number, 'SIGCONT')
+  expect(await running).toMatchObject({ isTerminated: true })
 }, 60_000)
 
 it('kills the command and reports the loss when the guardian is killed', async () => {

@@ -2,13 +2,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Micros } from '../../core/index.ts'
+import { monotonicNow } from '../runtime/clock.ts'
 import { ControlGroup } from './control-group.ts'
 import { type CommandTrail, Descendants } from './descendants.ts'
 import type { GuardianReport, GuardianRequest } from './guardian.ts'
 import { readLines } from './lines.ts'
+import { isStopped } from './processes.ts'
 
 /** How a command ended: with an exit code, or by a signal. */
 export type CommandExit = (
@@ -32,13 +34,28 @@ export class CommandFailedError extends Error {
 /** Limit for reading the last reports of a guardian that has exited. */
 const READ_TIMEOUT_MS = 1000
 
+/** How long after a deadline the node itself kills the process group of the command, unless its end was reported. */
+const KILL_DELAY_MS = 2
+/** How long after that it scans for all descendants, if the guardian is busy. Not at once: a scan delays the election. */
+const SCAN_DELAY_MS = 20
+/** Longest interval between two checks of the deadline, which can move. */
+const CHECK_INTERVAL_MS = 1000
+
+type Waiting = { resolve(ending: CommandExit | null): void; reject(error: Error): void }
+
 export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }> {
   readonly #process: ChildProcess
   readonly #channel: Duplex
-  #waiting: { resolve(ending: CommandExit): void; reject(error: Error): void } | null = null
+  #waiting: Waiting | null = null
   /** How to find the running command and its descendants. */
   #command: CommandTrail | null = null
   #isClosed = false
+  /** When the guardian must have killed the command: at the deadline of the lease, or after a stop request. */
+  #kill: Micros = 0
+  #stopKill: Micros = Number.POSITIVE_INFINITY
+  /** The node has killed the command itself. */
+  #hasKilled = false
+  #timer: NodeJS.Timeout | null = null
 
   private constructor(child: ChildProcess) {
     super()
@@ -72,32 +89,39 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
 
   #onReady: () => void = () => {}
 
-  /** Runs a command until it exits. */
+  /** Runs a command until it exits. Resolves to null if the command was not started because `kill` had passed. */
   run(
     command: readonly string[],
     env: { readonly [name: string]: string },
     end: Micros,
     kill: Micros,
-  ): Promise<CommandExit> {
+  ): Promise<CommandExit | null> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
-      this.#send({ type: 'start', command, env })
-      this.setDeadline(end, kill)
+      this.#hasKilled = false
+      this.#kill = kill
+      this.#stopKill = Number.POSITIVE_INFINITY
+      this.#send({ type: 'start', command, env, end, kill })
+      this.#checkDeadline()
     })
   }
 
   /** The guardian sends SIGTERM at `end` and SIGKILL at `kill`, unless the deadline is moved before. */
   setDeadline(end: Micros, kill: Micros): void {
+    this.#kill = kill
     this.#send({ type: 'deadline', end, kill })
   }
 
   stop(graceMs: number): void {
+    this.#stopKill = monotonicNow() + graceMs * 1000
     this.#send({ type: 'stop', graceMs })
+    this.#checkDeadline()
   }
 
   /** Ends the guardian, which kills a running command. */
   close(): void {
     this.#isClosed = true
+    this.#setTimer(null)
     this.#channel.destroy()
   }
 
@@ -110,16 +134,49 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
     // The exit can be noticed before the last reports are read. They may say that a command has started, or its pid.
     if (!this.#channel.closed) {
       const read = new Promise((resolve) => this.#channel.once('close', resolve))
-      await Promise.race([read, setTimeout(READ_TIMEOUT_MS)])
+      await Promise.race([read, sleep(READ_TIMEOUT_MS)])
     }
     if (this.#command !== null) {
       await new Descendants(this.#command).killAll()
       if (this.#command.group !== null) new ControlGroup(this.#command.group).remove()
     }
     const error = new GuardianLostError('the guardian of the command exited, so the command was killed')
-    this.#waiting?.reject(error)
-    this.#waiting = null
+    this.#settle()?.reject(error)
     this.emit('lost', error)
+  }
+
+  /** A guardian that is stopped or gets no CPU time cannot kill the command in time: then the node does. */
+  #checkDeadline(): void {
+    this.#setTimer(null)
+    if (this.#waiting === null || this.#isClosed) return
+    const lateMs = (monotonicNow() - Math.min(this.#kill, this.#stopKill)) / 1000 - KILL_DELAY_MS
+    if (lateMs < 0) {
+      this.#setTimer(Math.min(Math.ceil(-lateMs), CHECK_INTERVAL_MS))
+      return
+    }
+    // The report of a start may be on its way, and calls this again.
+    if (this.#command === null) return
+    const descendants = new Descendants(this.#command)
+    this.#hasKilled = descendants.killGroups() || this.#hasKilled
+    if (lateMs >= SCAN_DELAY_MS || isStopped(this.#process.pid ?? 0)) void descendants.killAll()
+    else this.#setTimer(SCAN_DELAY_MS)
+  }
+
+  /** Null: no next check. */
+  #setTimer(delayMs: number | null): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    // If this process was stopped, a report may have arrived meanwhile. It is read before the check.
+    const check = (): void => void setImmediate(() => this.#checkDeadline())
+    this.#timer = delayMs === null ? null : setTimeout(check, delayMs)
+  }
+
+  /** The command has ended: there is nothing to kill. */
+  #settle(): Waiting | null {
+    const waiting = this.#waiting
+    this.#waiting = null
+    this.#command = null
+    this.#setTimer(null)
+    return waiting
   }
 
   #send(request: GuardianRequest): void {
@@ -132,21 +189,23 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
         this.#onReady()
         break
       case 'failed':
-        this.#command = null
-        this.#waiting?.reject(new CommandFailedError(report.message))
-        this.#waiting = null
+        this.#settle()?.reject(new CommandFailedError(report.message))
         break
-      case 'ended':
-        this.#command = null
-        this.#waiting?.resolve(
+      case 'skipped':
+        this.#settle()?.resolve(null)
+        break
+      case 'ended': {
+        const isTerminated = report.isTerminated || this.#hasKilled
+        this.#settle()?.resolve(
           report.signal === null
-            ? { code: report.code ?? 0, signal: null, isTerminated: report.isTerminated }
-            : { code: null, signal: report.signal, isTerminated: report.isTerminated },
+            ? { code: report.code ?? 0, signal: null, isTerminated }
+            : { code: null, signal: report.signal, isTerminated },
         )
-        this.#waiting = null
         break
+      }
       case 'started':
         this.#command = report.trail
+        this.#checkDeadline()
         break
       default:
         report satisfies never

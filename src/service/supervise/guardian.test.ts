@@ -40,17 +40,24 @@ it.each(LATE)(
     const { reports, send } = startGuardian()
     const endings = (): readonly GuardianReport[] => reports.filter(({ type }) => type === 'ended')
     const hour = monotonicNow() + 3_600_000_000
-    send({ type: 'start', command: ['true'], env: {} })
+    send({ type: 'start', command: ['true'], env: {}, end: hour, kill: hour })
     await until(() => endings().length === 1)
     // Crosses the report of the exit.
     send(late)
-    send({ type: 'start', command: ['sh', '-c', 'exit 3'], env: {} })
-    send({ type: 'deadline', end: hour, kill: hour })
+    send({ type: 'start', command: ['sh', '-c', 'exit 3'], env: {}, end: hour, kill: hour })
     await until(() => endings().length === 2)
     expect(endings()[1]).toEqual({ type: 'ended', code: 3, signal: null, isTerminated: false })
   },
   60_000,
 )
+
+it('does not start a command whose deadline has passed: the node was stopped after it sent the request', async () => {
+  const { reports, send } = startGuardian()
+  const now = monotonicNow()
+  send({ type: 'start', command: ['true'], env: {}, end: now - 2, kill: now - 1 })
+  await until(() => reports.some(({ type }) => type === 'skipped'))
+  expect(reports.map(({ type }) => type)).toEqual(['ready', 'skipped'])
+}, 60_000)
 
 it('reports a guardian that exits before it is ready', async () => {
   // There is no guardian.js next to the TypeScript source, so the process exits at once.

@@ -24,17 +24,24 @@ export type GuardianRequest =
       readonly type: 'start'
       readonly command: readonly string[]
       readonly env: { readonly [name: string]: string }
+      /** The first deadline. In one request: a node that is stopped between two would leave a command without one. */
+      readonly end: Micros
+      readonly kill: Micros
     }
   /** SIGTERM at `end`, SIGKILL at `kill`. */
   | { readonly type: 'deadline'; readonly end: Micros; readonly kill: Micros }
   /** SIGTERM now, SIGKILL after `graceMs`. */
   | { readonly type: 'stop'; readonly graceMs: number }
 
+type StartRequest = Extract<GuardianRequest, { readonly type: 'start' }>
+
 export type GuardianReport =
   | { readonly type: 'ready' }
   /** Lets the node kill the command if the guardian exits. Sent before the start, and again when the pid is known. */
   | { readonly type: 'started'; readonly trail: CommandTrail }
   | { readonly type: 'failed'; readonly message: string }
+  /** The command was not started, because `kill` had passed. */
+  | { readonly type: 'skipped' }
   | {
       readonly type: 'ended'
       readonly code: number | null
@@ -77,7 +84,7 @@ class Guardian {
   handle(request: GuardianRequest): void {
     switch (request.type) {
       case 'start':
-        this.#start(request.command, request.env)
+        this.#start(request)
         break
       case 'deadline':
         this.#end = request.end
@@ -100,7 +107,11 @@ class Guardian {
     if (this.#child === null) process.exit(0)
   }
 
-  #start(command: readonly string[], env: { readonly [name: string]: string }): void {
+  #start({ command, env, end, kill }: StartRequest): void {
+    if (monotonicNow() >= kill) {
+      this.#report({ type: 'skipped' })
+      return
+    }
     const mark = randomBytes(16).toString('hex')
     const environment = { ...process.env, ...env, [MARK_VARIABLE]: mark }
     const [program, ...args] = this.#group?.wrapCommand(command, environment) ?? command
@@ -108,6 +119,8 @@ class Guardian {
     this.#isTerminated = false
     // Requests for the previous command may have arrived after its exit was reported.
     this.#forgetDeadlines()
+    this.#end = end
+    this.#kill = kill
     // The guardian may be killed before it can report the pid.
     this.#report({
       type: 'started',

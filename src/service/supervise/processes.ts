@@ -14,6 +14,11 @@ export function isAlive(pid: number): boolean {
   return stat !== null && stat.state !== 'Z' && stat.state !== 'X'
 }
 
+/** Whether a signal or a debugger has stopped the process. */
+export function isStopped(pid: number): boolean {
+  return /^[Tt]$/.test(readStat(pid)?.state ?? '')
+}
+
 /** The kernel counts CPU time in hundredths of a second on every Linux that Node.js runs on. */
 const TICK_MS = 10
 /** Index of utime and stime in /proc/PID/stat, after the name: see proc(5). */
