@@ -257,7 +257,7 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
   ERR_CONCLAVE_GUARDIAN_LOST: entry(
     'GuardianLostError',
     null,
-    'The guardian process of `conclave run` is gone. The node has ended the command.',
+    'The guardian process of `conclave run` is gone. The node has killed the command if one ran.',
     'Find out what killed the guardian, then start the node again.',
   ),
   ERR_CONCLAVE_COMMAND_FAILED: entry(

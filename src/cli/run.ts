@@ -2,7 +2,11 @@
 import { Command, Option } from 'commander'
 import { hostedNames, hostingOf } from '../protocols/index.ts'
 import { LOG_LEVELS } from '../service/config/index.ts'
-import { CommandFailedError, GuardianProcess } from '../service/supervise/guardian-process.ts'
+import {
+  CommandFailedError,
+  GuardianLostError,
+  GuardianProcess,
+} from '../service/supervise/guardian-process.ts'
 import {
   addConnectionFlags,
   type ConnectionFlags,
@@ -91,7 +95,7 @@ hands leadership over only after the command has ended or the claim has expired.
 in time.
 
 Exit code: that of the command if it ends by itself; 7 with --once if the term was lost; 0 if this process received a
-signal to stop; 2 for bad input.`,
+signal to stop; 1 if its guardian process was killed; 2 for bad input.`,
     )
     .action(async (command: readonly string[], flags: RunFlags) => {
       process.exitCode = await run(command, flags)
@@ -126,13 +130,14 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   const guardian = await GuardianProcess.start()
   const onSignal = (): void => stop.abort()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
-  guardian.once('lost', (error) => {
-    printMessage(error.message)
-    stop.abort()
-  })
+  guardian.once('lost', (error) => stop.abort(error))
   try {
-    if (own === null) return await runWithAgent(readAgentTarget(flags), guardian, settings)
-    return await runWithNode({ ...own, supervisor }, guardian, settings)
+    const code =
+      own === null
+        ? await runWithAgent(readAgentTarget(flags), guardian, settings)
+        : await runWithNode({ ...own, supervisor }, guardian, settings)
+    if (stop.signal.reason instanceof GuardianLostError) throw stop.signal.reason
+    return code
   } catch (error) {
     if (error instanceof CommandFailedError)
       throw new UsageError(`cannot run ${command[0]}: ${error.message}`, null)

@@ -203,6 +203,23 @@ describe('conclave run, alone', () => {
     expect(out).toMatch(/^(g a \d+ 1\n)+$/)
   }, 20_000)
 
+  it('fails when the guardian of a follower is killed', async () => {
+    const [port, absent] = await freePorts(2)
+    // Alone it has no majority, so it never leads.
+    const flags = [...flagsOf(port ?? 0), '--peer', `b=127.0.0.1:${absent}`]
+    const node = spawn(CONCLAVE, ['run', ...flags, '--', 'true'], { stdio: ['ignore', 'ignore', 'pipe'] })
+    nodes.set('a', node)
+    let said = ''
+    node.stderr.on('data', (data: Buffer) => (said += data.toString()))
+    const ended = new Promise<number | null>((resolve) => node.once('close', (code) => resolve(code)))
+    await until(() => said.includes('a joined g'))
+    const [guardian = expect.fail('no guardian runs')] = childrenOf(node.pid as number)
+    trySignal(guardian, 'SIGKILL')
+    expect(await ended).toBe(1)
+    expect(said).toContain('the guardian exited; no command was running')
+    expect(said).not.toContain('killed')
+  }, 20_000)
+
   it('refuses a --kill-before-ms that is too long for a lease in a store, and accepts the maximum that it names', async () => {
     const node = ['--group', 'g', '--id', 'a', '--protocol', 'epochs', '--store', `file:${folder}/registers`]
     const refused = await conclave(['run', ...node, '--kill-before-ms', '650.15', '--', 'true'])

@@ -1,10 +1,11 @@
 /** The node's handle on a real guardian. It runs from dist/, where guardian.js is. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
 import { monotonicNow } from '../runtime/clock.ts'
+import { ControlGroup } from './control-group.ts'
 import type { GuardianProcess as Guardian } from './guardian-process.ts'
 import { childrenOf, isAlive, trySignal } from './processes.ts'
 
@@ -27,6 +28,15 @@ afterEach(() => {
   guardian.close()
   rmSync(folder, { recursive: true, force: true })
 })
+
+const parent = ControlGroup.create(`conclave-test-guardian-${process.pid}`)
+parent?.remove()
+
+/** The names of the control groups that this guardian created. */
+function controlGroupsOf(pid: number): readonly string[] {
+  if (parent === null) return []
+  return readdirSync(dirname(parent.folder)).filter((name) => name.startsWith(`conclave-run-${pid}-`))
+}
 
 /** The pid of the running command. */
 async function commandPid(): Promise<number> {
@@ -112,6 +122,28 @@ it('kills the command and reports the loss when the guardian is killed', async (
   // It has been killed; a busy kernel takes its time.
   await until(() => !isAlive(pid))
 }, 60_000)
+
+/** Kills the guardian, and resolves to the error that reports it. */
+function lose(): Promise<Error> {
+  const lost = new Promise<Error>((resolve) => guardian.once('lost', resolve))
+  trySignal(guardian.pid as number, 'SIGKILL')
+  return lost
+}
+
+it('mentions no command when the guardian of a follower is killed', async () => {
+  expect(String(await lose())).toBe('GuardianLostError: the guardian exited; no command was running')
+}, 60_000)
+
+it.skipIf(parent === null)(
+  'removes the empty control group of a killed guardian',
+  async () => {
+    const pid = guardian.pid as number
+    expect(controlGroupsOf(pid)).toHaveLength(1)
+    await lose()
+    expect(controlGroupsOf(pid)).toEqual([])
+  },
+  60_000,
+)
 
 it('kills the command when the node closes it', async () => {
   const pid = guardian.pid as number

@@ -49,6 +49,8 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
   #waiting: Waiting | null = null
   /** How to find the running command and its descendants. */
   #command: CommandTrail | null = null
+  /** Folder of the control group that the guardian has created; null without one. */
+  #group: string | null = null
   #isClosed = false
   /** When the guardian must have killed the command: at the deadline of the lease, or after a stop request. */
   #kill: Micros = 0
@@ -136,11 +138,14 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
       const read = new Promise((resolve) => this.#channel.once('close', resolve))
       await Promise.race([read, sleep(READ_TIMEOUT_MS)])
     }
-    if (this.#command !== null) {
-      await new Descendants(this.#command).killAll()
-      if (this.#command.group !== null) new ControlGroup(this.#command.group).remove()
-    }
-    const error = new GuardianLostError('the guardian of the command exited, so the command was killed')
+    const command = this.#command
+    if (command !== null) await new Descendants(command).killAll()
+    if (this.#group !== null) new ControlGroup(this.#group).remove()
+    const error = new GuardianLostError(
+      command === null
+        ? 'the guardian exited; no command was running'
+        : 'the guardian of the command exited, so the command was killed',
+    )
     this.#settle()?.reject(error)
     this.emit('lost', error)
   }
@@ -186,6 +191,7 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
   #handleReport(report: GuardianReport): void {
     switch (report.type) {
       case 'ready':
+        this.#group = report.group
         this.#onReady()
         break
       case 'failed':

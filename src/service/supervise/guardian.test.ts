@@ -61,5 +61,5 @@ it('does not start a command whose deadline has passed: the node was stopped aft
 
 it('reports a guardian that exits before it is ready', async () => {
   // There is no guardian.js next to the TypeScript source, so the process exits at once.
-  await expect(GuardianProcess.start()).rejects.toThrow('the guardian of the command exited')
+  await expect(GuardianProcess.start()).rejects.toThrow('the guardian exited')
 }, 60_000)

@@ -36,7 +36,8 @@ export type GuardianRequest =
 type StartRequest = Extract<GuardianRequest, { readonly type: 'start' }>
 
 export type GuardianReport =
-  | { readonly type: 'ready' }
+  /** `group`: the folder of the control group for commands; null without one. */
+  | { readonly type: 'ready'; readonly group: string | null }
   /** Lets the node kill the command if the guardian exits. Sent before the start, and again when the pid is known. */
   | { readonly type: 'started'; readonly trail: CommandTrail }
   | { readonly type: 'failed'; readonly message: string }
@@ -244,7 +245,8 @@ function main(): void {
   // A service manager may send its stop signal to every process of a service. The node handles it: it sends a stop
   // request, or exits.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {})
-  channel.write(`${JSON.stringify({ type: 'ready' } satisfies GuardianReport)}\n`)
+  const ready: GuardianReport = { type: 'ready', group: group?.folder ?? null }
+  channel.write(`${JSON.stringify(ready)}\n`)
 }
 
 main()
