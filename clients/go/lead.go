@@ -4,24 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 )
 
 const (
-	retryDelay        = 200 * time.Millisecond
-	pollInterval      = time.Second
-	renewalsPerClaim  = 8
-	minPause          = 5 * time.Millisecond
-	releaseTimeout    = 500 * time.Millisecond
-	exitLost          = 7
-	stopBeforeDivisor = 2
+	retryDelay     = 200 * time.Millisecond
+	pollInterval   = time.Second
+	releaseTimeout = 500 * time.Millisecond
+	exitLost       = 7
 )
 
 // LeadOptions change how Lead ends the work. The zero value suits most programs.
 type LeadOptions struct {
-	// How long before the deadline the work is stopped. By default half of what remains of a lease at its renewal.
+	// How long before the deadline the work is stopped. By default half of what remains of the shortest lease at
+	// its renewal.
 	StopBefore time.Duration
 	// End this process with code 7 if the work still runs shortly before the deadline.
 	ExitAtDeadline bool
@@ -60,16 +57,14 @@ func (c *Client) waitForTerm(ctx context.Context, options LeadOptions) (*Term, e
 	defer cancel()
 	elected := make(chan struct{}, 1)
 	go c.followElections(watching, elected)
-	stopBefore := time.Duration(-1)
+	from := &margins{client: c, asked: options.StopBefore}
 	for {
 		wait := pollInterval
 		var term *Term
-		var err error
-		if stopBefore < 0 {
-			stopBefore, err = c.stopBefore(ctx, options.StopBefore)
-		}
+		// Each time: leases may have become shorter while the agent did not lead.
+		first, err := from.read(ctx, c.timeout)
 		if err == nil {
-			term, err = c.claim(ctx, stopBefore, options.ExitAtDeadline)
+			term, err = c.claim(ctx, first, from, options.ExitAtDeadline)
 		}
 		if err == nil && term != nil {
 			return term, nil
@@ -118,38 +113,6 @@ func (c *Client) followElections(ctx context.Context, elected chan<- struct{}) {
 	})
 }
 
-// stopBefore: longer than the margin would stop the work at every renewal.
-func (c *Client) stopBefore(ctx context.Context, asked time.Duration) (time.Duration, error) {
-	var status struct {
-		Lease *struct {
-			MarginMs float64 `json:"marginMs"`
-		} `json:"lease"`
-	}
-	if err := c.send(ctx, request{method: http.MethodGet, path: "/v1/status"}, &status); err != nil {
-		return -1, err
-	}
-	if status.Lease == nil {
-		return -1, &UnreachableError{Agent: c.agent, Err: errors.New("this is not a Conclave agent")}
-	}
-	margin := milliseconds(status.Lease.MarginMs)
-	delay := margin / renewalsPerClaim
-	if delay < minPause {
-		delay = minPause
-	}
-	most := margin - delay
-	if most < 0 {
-		most = 0
-	}
-	if asked == 0 {
-		return most / stopBeforeDivisor, nil
-	}
-	if asked < 0 || asked > most {
-		return -1, fmt.Errorf(
-			"StopBefore: must be at most %v, because as little as %v of a lease can remain at its renewal", most, margin)
-	}
-	return asked, nil
-}
-
 type claimed struct {
 	Group       string   `json:"group"`
 	ID          ID       `json:"id"`
@@ -160,13 +123,14 @@ type claimed struct {
 }
 
 // claim returns no term if too little of the lease is left.
-func (c *Client) claim(ctx context.Context, stopBefore time.Duration, exitAtDeadline bool) (*Term, error) {
+func (c *Client) claim(ctx context.Context, first margin, from *margins, exitAtDeadline bool) (*Term, error) {
 	before := now()
 	answer, err := c.sendClaim(ctx, nil, c.timeout)
 	if err != nil {
 		return nil, err
 	}
-	term := newTerm(ctx, c, answer, before+milliseconds(*answer.ExpiresInMs), stopBefore)
+	term := newTerm(ctx, c, answer, before+milliseconds(*answer.ExpiresInMs))
+	term.margin, term.margins, term.stopBefore = first, from, first.stopBefore
 	term.exitAtDeadline = exitAtDeadline
 	if term.begin() {
 		return term, nil

@@ -31,7 +31,7 @@ type Term struct {
 
 	client         *Client
 	claim          string
-	stopBefore     time.Duration
+	margins        *margins
 	exitAtDeadline bool
 	// Done when the work should end.
 	working     context.Context
@@ -46,19 +46,22 @@ type Term struct {
 
 	mutex    sync.Mutex
 	deadline time.Duration
-	reason   string
+	// The margin of the agent's leases, and how long before the deadline the work is stopped: less while it is unclear
+	// whether leases have become shorter.
+	margin     margin
+	stopBefore time.Duration
+	reason     string
 }
 
-func newTerm(ctx context.Context, client *Client, first *claimed, deadline, stopBefore time.Duration) *Term {
+func newTerm(ctx context.Context, client *Client, first *claimed, deadline time.Duration) *Term {
 	term := &Term{
-		Group:      first.Group,
-		Node:       first.ID,
-		Token:      first.Token,
-		client:     client,
-		claim:      first.Claim,
-		stopBefore: stopBefore,
-		deadline:   deadline,
-		renewed:    make(chan struct{}, 1),
+		Group:    first.Group,
+		Node:     first.ID,
+		Token:    first.Token,
+		client:   client,
+		claim:    first.Claim,
+		deadline: deadline,
+		renewed:  make(chan struct{}, 1),
 	}
 	term.working, term.stopWorking = context.WithCancel(ctx)
 	// Work that drains after ctx is done still needs its lease.
@@ -183,6 +186,9 @@ func (t *Term) renew() {
 		if !t.handle(answer, err, before) {
 			return
 		}
+		if err == nil {
+			t.readMargin(milliseconds(*answer.ExpiresInMs))
+		}
 	}
 }
 
@@ -204,15 +210,40 @@ func (t *Term) handle(answer *claimed, err error, before time.Duration) bool {
 	if t.remaining() == 0 {
 		return false
 	}
-	t.deadline = before + milliseconds(*answer.ExpiresInMs)
+	left := milliseconds(*answer.ExpiresInMs)
+	t.deadline = before + left
+	// If less is left than at any renewal, the lease was not renewed in time, or leases have become shorter. readMargin
+	// finds out; until then the work is stopped by what is left.
+	if left < t.margin.left {
+		t.stopBefore = shorter(t.stopBefore, t.margins.limit(left))
+	}
 	if answer.Ending {
 		t.setStopping(ReasonHandover)
 	}
+	t.wakeGuard()
+	return true
+}
+
+// readMargin adjusts the margin to leases that have become shorter. If they have not, the margin stays as it was.
+func (t *Term) readMargin(left time.Duration) {
+	if left >= t.margin.left {
+		return
+	}
+	read, err := t.margins.read(t.released, longer(time.Millisecond, t.Remaining()))
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if err == nil {
+		t.margin = read
+	}
+	t.stopBefore = t.margin.stopBefore
+	t.wakeGuard()
+}
+
+func (t *Term) wakeGuard() {
 	select {
 	case t.renewed <- struct{}{}:
 	default:
 	}
-	return true
 }
 
 func sameToken(a, b *int64) bool {

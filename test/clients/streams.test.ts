@@ -1,38 +1,19 @@
 /** The clients in Python and Go, against servers that interrupt, send junk, ask for TLS, or are not an agent. */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { Workplace } from '../support/agents.ts'
 import { type Certificates, makeCertificates } from '../support/certificates.ts'
 import { findTool } from '../support/servers.ts'
 import { until } from '../support/wait.ts'
-import { ADMIN, describeClients, type Language, type Line, Worker } from './support.ts'
+import { ADMIN, describeClients, type Language, type Line, serve, startWorker as start } from './support.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-clients-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const LEADER = { group: 'g', leader: null, self: { id: 'a', role: 'follower' } }
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
-
-const serve = async (respond: RequestListener): Promise<string> =>
-  `http://127.0.0.1:${await listen(createServer(respond))}`
-
-function start(language: Language, ...words: readonly string[]): Worker {
-  const worker = new Worker(language, words)
-  onTestFinished(() => worker.end())
-  return worker
-}
 
 /** An agent whose first answer to a claim is late, and that never answers a renewal. */
 async function startSilentAgent(): Promise<{ readonly url: string; readonly released: readonly string[] }> {

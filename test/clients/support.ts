@@ -1,7 +1,10 @@
 /** Two agents and a witness, and client programs in Python or Go that ask them. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import { findFreePorts } from '../../src/service/chaos/free-ports.ts'
 import { type AgentProcess, Workplace } from '../support/agents.ts'
 import { describeWithTool } from '../support/servers.ts'
@@ -190,4 +193,22 @@ export class Group {
   close(): Promise<void> {
     return this.place.close()
   }
+}
+
+/** Serves this test until it ends. Returns the URL. */
+export async function serve(respond: RequestListener): Promise<string> {
+  const server = createServer(respond)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Ends with this test. */
+export function startWorker(language: Language, ...words: readonly string[]): Worker {
+  const worker = new Worker(language, words)
+  onTestFinished(() => worker.end())
+  return worker
 }

@@ -93,7 +93,7 @@ class Client:
 
         stop: ends the wait (LeadStopped), or asks the work to end.
         timeout: how long to wait for a term; by default for ever.
-        stop_before: how long before the deadline the work is stopped; by default a share of the lease.
+        stop_before: how long before the deadline the work is stopped; by default a share of the shortest lease.
         exit_at_deadline: end this process with code 7 if the work still runs shortly before the deadline.
         """
         return Lead(

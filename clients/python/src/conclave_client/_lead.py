@@ -6,13 +6,12 @@ from typing import Any, Mapping, Optional
 from ._clock import now
 from ._errors import AgentUnreachable, LeadStopped, RequestRefused
 from ._http import FAILURES, Endpoint, Requests
-from ._term import MIN_PAUSE, RENEWALS_PER_CLAIM, Term
+from ._margin import Margins
+from ._term import Term
 from ._watch import Watch
 
 RETRY = 0.2
 POLL = 1.0
-# What is left of the longest possible `stop_before` by default.
-DEFAULT_SHARE = 0.5
 
 
 class Lead:
@@ -33,7 +32,7 @@ class Lead:
         self._request_timeout = request_timeout
         self._stop = stop
         self._timeout = timeout
-        self._stop_before = stop_before
+        self._margins = Margins(endpoint, stop_before)
         self._exit_at_deadline = exit_at_deadline
         self._changed = threading.Event()
         self._term: Optional[Term] = None
@@ -72,16 +71,14 @@ class Lead:
 
     def _wait_for_term(self) -> Term:
         end = None if self._timeout is None else now() + self._timeout
-        stop_before: Optional[float] = None
         while True:
             self._changed.clear()
             pause = POLL
             try:
-                if stop_before is None:
-                    stop_before = self._margin()
-                term = self._claim(stop_before)
+                term = self._claim()
                 if term is not None:
                     return term
+                pause = RETRY
             except AgentUnreachable:
                 pause = RETRY
             except RequestRefused as error:
@@ -92,34 +89,21 @@ class Lead:
 
     def _sleep(self, pause: float, end: Optional[float]) -> None:
         until = now() + pause
-        while not self._changed.is_set():
-            left = until - now()
+        while True:
             if self._stop is not None and self._stop.is_set():
                 raise LeadStopped("stop was set before the agent led")
             if end is not None and now() >= end:
                 raise LeadStopped(f"the agent did not lead within {self._timeout} s")
-            if left <= 0:
+            left = until - now()
+            if left <= 0 or self._changed.is_set():
                 return
             # Two events to wait for: the one of the caller is looked at often enough.
             self._changed.wait(min(left, RETRY))
 
-    def _margin(self) -> float:
-        """How long before the deadline the work is stopped. Longer than the margin would stop it at every renewal."""
-        status: Mapping[str, Any] = self._requests.send("GET", "/v1/status", timeout=self._request_timeout)
-        with self._endpoint.reading():
-            margin = float(status["lease"]["marginMs"]) / 1000
-        most = max(0.0, margin - max(MIN_PAUSE, margin / RENEWALS_PER_CLAIM))
-        if self._stop_before is None:
-            return most * DEFAULT_SHARE
-        if self._stop_before > most:
-            raise ValueError(
-                f"stop_before: must be at most {most:.3f} s, because as little as {margin:.3f} s of a lease "
-                "can remain at its renewal"
-            )
-        return self._stop_before
-
-    def _claim(self, stop_before: float) -> Optional[Term]:
+    def _claim(self) -> Optional[Term]:
         """None if too little of the lease is left."""
+        # Each time: leases may have become shorter while the agent did not lead.
+        margin = self._margins.read(self._request_timeout)
         before = now()
         answer: Mapping[str, Any] = self._requests.send(
             "POST", "/v1/claim", body={"claim": None}, timeout=self._request_timeout, is_admin=True
@@ -132,13 +116,13 @@ class Lead:
                 node_id=answer["id"],
                 token=answer["token"],
                 deadline=before + float(answer["expiresInMs"]) / 1000,
-                stop_before=stop_before,
+                margin=margin,
+                margins=self._margins,
                 exit_at_deadline=self._exit_at_deadline,
             )
         if term.begin():
             return term
         term.release()
-        self._changed.set()
         return None
 
     def _pass_stop_on(self) -> None:

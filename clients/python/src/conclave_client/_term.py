@@ -11,10 +11,9 @@ from typing import Callable, List, Optional
 from ._clock import now
 from ._errors import AgentUnreachable, LeaseLost, RequestRefused
 from ._http import Endpoint, Requests
+from ._margin import MIN_PAUSE, RENEWALS_PER_CLAIM, Margin, Margins
 from ._types import Id
 
-RENEWALS_PER_CLAIM = 8
-MIN_PAUSE = 0.005
 RELEASE_TIMEOUT = 0.5
 EXIT_LOST = 7
 
@@ -31,7 +30,8 @@ class Term:
         node_id: Id,
         token: Optional[int],
         deadline: float,
-        stop_before: float,
+        margin: Margin,
+        margins: Margins,
         exit_at_deadline: bool,
     ) -> None:
         self.group = group
@@ -43,10 +43,13 @@ class Term:
         self._endpoint = endpoint
         self._claim = claim
         self._deadline = deadline
-        self._stop_before = stop_before
+        self._margin = margin
+        self._margins = margins
+        self._stop_before = margin.stop_before
         self._exit_at_deadline = exit_at_deadline
         self._changed = threading.Condition()
         self._is_released = False
+        self._is_short = False
         self._reason: Optional[str] = None
         self._is_lost = False
         self._callbacks: List[Callable[[], None]] = []
@@ -174,6 +177,7 @@ class Term:
                     break
                 if not self._renewed(answer, before):
                     break
+                self._read_margin()
         finally:
             requests.close()
         with self._changed:
@@ -197,8 +201,28 @@ class Term:
         with self._changed:
             if self._remaining() <= 0:
                 return False
-            self._deadline = before + expires / 1000
+            left = expires / 1000
+            self._deadline = before + left
+            # If less is left than at any renewal, the lease was not renewed in time, or leases have become shorter.
+            # `_read_margin` finds out; until then the work is stopped by what is left.
+            self._is_short = left < self._margin.left
+            if self._is_short:
+                self._stop_before = min(self._stop_before, self._margins.limit(left))
             if answer.get("ending"):
                 self._set_stopping("handover")
             self._changed.notify_all()
         return True
+
+    def _read_margin(self) -> None:
+        """Adjusts the margin to leases that have become shorter. If they have not, the margin stays as it was."""
+        if not self._is_short:
+            return
+        margin = self._margin
+        try:
+            margin = self._margins.read(max(0.001, self.remaining()))
+        except (AgentUnreachable, RequestRefused):
+            pass
+        with self._changed:
+            self._margin = margin
+            self._stop_before = margin.stop_before
+            self._changed.notify_all()
