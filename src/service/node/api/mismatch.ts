@@ -19,10 +19,27 @@ export function mismatchWarning({ peer, field, ours = null, theirs = null }: Out
   const name = field as string
   if (name === 'lease bounds')
     return boundsWarning(peer as NodeId, ours as unknown as Bounds, theirs as unknown as Bounds)
+  if (name === 'timing' || (name in OPTIONS && (ours === null || theirs === null)))
+    return differs(
+      peer as NodeId,
+      'timing',
+      JSON.stringify(timingOf(name, theirs)),
+      JSON.stringify(timingOf(name, ours)),
+    )
   const [option, unit] = OPTIONS[name] ?? [name, 1]
   const shown = (value: Plain): string =>
     typeof value === 'number' && unit !== 1 ? String(round(value * unit)) : JSON.stringify(value)
-  return `${peer as NodeId} is configured differently: ${option} is ${shown(theirs)} there and ${shown(ours)} here; use the same profile and options on all nodes`
+  return differs(peer as NodeId, option, shown(theirs), shown(ours))
+}
+
+function differs(peer: NodeId, option: string, there: string, here: string): string {
+  return `${peer} is configured differently: ${option} is ${there} there and ${here} here; use the same profile and options on all nodes`
+}
+
+/** Only nodes with adaptive timing name their timing, and only nodes with fixed timing have constants to agree on. */
+function timingOf(field: string, value: Plain): Plain {
+  if (field === 'timing') return value ?? 'fixed'
+  return value === null ? 'adaptive' : 'fixed'
 }
 
 /** No lease suits both nodes, so neither has the vote of the other. */

@@ -77,6 +77,18 @@ describe('the present length of leases', () => {
   })
 })
 
+it.each<[field: string, ours: Plain, theirs: Plain, there: string, here: string]>([
+  ['timing', 'adaptive', null, 'fixed', 'adaptive'],
+  ['timing', null, 'adaptive', 'adaptive', 'fixed'],
+  // A node with fixed timing compares its constants first. Nodes with adaptive timing agree on none.
+  ['delta', 10_000, null, 'adaptive', 'fixed'],
+  ['delta', null, 10_000, 'fixed', 'adaptive'],
+])('the warning about another timing names both kinds: %s, %j and %j', (field, ours, theirs, there, here) => {
+  expect(mismatchWarning({ type: 'mismatch', peer: 'b', field, ours, theirs })).toBe(
+    `b is configured differently: timing is "${there}" there and "${here}" here; use the same profile and options on all nodes`,
+  )
+})
+
 it('a node with bounds that suit no other is named, with both bounds', () => {
   const event: Output = {
     type: 'mismatch',
