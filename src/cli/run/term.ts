@@ -117,7 +117,7 @@ export async function runInTerm(
     report(`${command[0]} ended${ended.signal === null ? ` with ${ended.code}` : ` by ${ended.signal}`}`)
     if (stopSignal.aborted) return EXIT.ok
     if (ended.isTerminated && term.ending?.aborted !== true)
-      report(`${new Date().toISOString()} ${command[0]} was ended: ${await explainLoss(term)}`)
+      report(`${command[0]} was ended: ${await explainLoss(term)}`)
     return ended.isTerminated ? null : exitCodeOf(ended)
   } finally {
     clearInterval(renewing)
