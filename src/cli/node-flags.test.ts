@@ -84,8 +84,9 @@ describe('readConfig', () => {
   })
 
   it('refuses a variable that is not a boolean, and ignores an empty one', () => {
-    expect(() => readConfig(FLAGS, { CONCLAVE_OBSERVER: 'maybe' })).toThrow(
-      'CONCLAVE_OBSERVER maybe: write true or false',
+    // All bad variables at once.
+    expect(() => readConfig(FLAGS, { CONCLAVE_OBSERVER: 'maybe', CONCLAVE_PRIORITY: 'x' })).toThrow(
+      'CONCLAVE_PRIORITY: "x" is not a finite number\nCONCLAVE_OBSERVER: "maybe" is not true or false',
     )
     expect(() => readConfig(FLAGS, { CONCLAVE_OBSERVER: '' })).not.toThrow()
   })

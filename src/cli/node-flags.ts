@@ -157,11 +157,15 @@ export function addLogFlags(command: Command, format: 'json' | 'text'): Command 
     .addOption(createFlag('--log-format <format>', `json or text (default: ${format})`))
 }
 
-type Reader = (text: string, by: string) => unknown
+type Reader = (text: string) => unknown
 
 const asText: Reader = (text) => text
-/** The schema says what is wrong with a text that is not a number. */
+/** The schema says what is wrong with a text that it cannot use, together with all other problems. */
 const asNumber: Reader = (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+
+const YES = ['true', 'yes', '1']
+const NO = ['false', 'no', '0']
+const asBoolean: Reader = (text) => (YES.includes(text) ? true : NO.includes(text) ? false : text)
 
 /** Converts the text of a variable to a value. The schema validates the value. */
 const READERS: { readonly [field: string]: Reader } = {
@@ -180,8 +184,8 @@ const READERS: { readonly [field: string]: Reader } = {
   leaseMaxMs: asNumber,
   leaseLossPerDay: asNumber,
   priority: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
-  observer: parseBoolean,
-  witness: parseBoolean,
+  observer: asBoolean,
+  witness: asBoolean,
   options: (text) => parseOptions(splitList(text)),
   http: asText,
   httpNames: splitList,
@@ -193,12 +197,6 @@ const READERS: { readonly [field: string]: Reader } = {
   logLevel: asText,
   logFormat: asText,
   otlp: asText,
-}
-
-function parseBoolean(text: string, by: string): boolean {
-  if (['true', 'yes', '1'].includes(text)) return true
-  if (['false', 'no', '0'].includes(text)) return false
-  throw new UsageError(`${by} ${text}: write true or false`, by)
 }
 
 /** Loads the module of `--load` or CONCLAVE_LOAD: before the configuration is read, which may name its protocol. */
@@ -215,7 +213,7 @@ export function readConfig(flags: NodeFlags & ServiceFlags, env: NodeJS.ProcessE
   for (const [field, read] of Object.entries(READERS)) {
     const by = variableOf(field)
     const text = env[by]
-    if (text !== undefined && text !== '') environment[field] = { value: read(text, by), by }
+    if (text !== undefined && text !== '') environment[field] = { value: read(text), by }
   }
   const given: { [field: string]: GivenValue } = {}
   for (const [field, value] of Object.entries(fromFlags(flags))) {
@@ -230,7 +228,7 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
     flags
   const some = (list: readonly string[]): readonly string[] | undefined =>
     list.length > 0 ? list : undefined
-  const asGiven = (text: string | undefined): unknown => (text === undefined ? undefined : asNumber(text, ''))
+  const asGiven = (text: string | undefined): unknown => (text === undefined ? undefined : asNumber(text))
   return {
     group,
     id,
@@ -246,7 +244,7 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
     leaseMinMs: asGiven(flags.leaseMinMs),
     leaseMaxMs: asGiven(flags.leaseMaxMs),
     leaseLossPerDay: asGiven(flags.leaseLossPerDay),
-    priority: flags.priority === undefined ? undefined : READERS['priority']?.(flags.priority, '--priority'),
+    priority: flags.priority === undefined ? undefined : READERS['priority']?.(flags.priority),
     observer,
     witness,
     options: flags.option.length > 0 ? parseOptions(flags.option) : undefined,
