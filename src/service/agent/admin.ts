@@ -19,7 +19,7 @@ export function checkAdminToken(c: Context, adminToken: string | null): Response
     const message = 'admin requests are disabled: start the agent with --admin-token-file FILE'
     return errorResponse(c, 403, 'AdminDisabled', message)
   }
-  if (isSame(c.req.header('Authorization') ?? '', `Bearer ${adminToken}`)) return null
+  if (carriesToken(c, adminToken)) return null
   c.header('WWW-Authenticate', 'Bearer')
   return errorResponse(c, 401, 'InvalidAdminToken', 'the admin token is missing or wrong', 'Authorization')
 }
@@ -33,12 +33,17 @@ export function requireReadToken(tokens: readonly (string | null)[]): Middleware
     const { method, path } = c.req
     const isPage = path === '/' && (c.req.header('Accept') ?? '').includes('text/html')
     if ((method !== 'GET' && method !== 'HEAD') || isPage || OPEN_PATHS.test(path)) return next()
-    const given = c.req.header('Authorization') ?? ''
-    if (tokens.some((token) => token !== null && isSame(given, `Bearer ${token}`))) return next()
+    if (tokens.some((token) => token !== null && carriesToken(c, token))) return next()
     c.header('WWW-Authenticate', 'Bearer')
     const message = 'the read token is missing or wrong: send it as "Authorization: Bearer TOKEN"'
     return errorResponse(c, 401, 'InvalidReadToken', message, 'Authorization')
   }
+}
+
+/** The case of the scheme does not matter (RFC 9110, 11.1). */
+function carriesToken(c: Context, token: string): boolean {
+  const given = /^bearer +(.*)$/i.exec(c.req.header('Authorization') ?? '')?.[1]
+  return given !== undefined && isSame(given, token)
 }
 
 /** Constant-time comparison. */
