@@ -117,6 +117,9 @@ groups:
     ])
     expect(read(text, { group: 'y' }).groups.map(({ node }) => node.group)).toEqual(['y'])
     expect(problems(text, { group: 'z' })).toEqual(['--group: z is not in the file, which has x, y'])
+    expect(problems(text.replace('group: x', 'group: ../x'))).toEqual([
+      expect.stringMatching(/groups\[0\]\.group: cannot name a folder in \/var\/lib\/conclave; use a name/),
+    ])
   })
 
   it('may have all its groups on one address', () => {

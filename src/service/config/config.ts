@@ -69,6 +69,12 @@ export function configFrom(sources: Sources): Config {
     const isOwn = (field: string): boolean =>
       place === null || merged.from[field] !== file?.placeOf([field]) || merged.from[field] === 'default'
     if (isInStore(merged.values['protocol'])) return storeGroup(merged, path, isOwn, problems)
+    if (merged.folderProblem !== undefined)
+      problems.push({
+        field: pathText([...path, 'group']),
+        place: placeIn(merged.from, 'group'),
+        message: merged.folderProblem,
+      })
     const { store, fencing, ...values } = merged.values
     for (const [field, value] of Object.entries({ store, fencing })) {
       if (value === undefined || !isOwn(field)) continue

@@ -71,6 +71,24 @@ describe('the data directory', () => {
     expect(layered(from, file, ['data', 'group'], group).values['data']).toBe(expected)
   })
 
+  it.each(['../evil', '..', '.', 'a/b', 'a\\b', '/etc', 'a\0b'])('is never named %j', (group) => {
+    const evil = parseConfig('f', `data: /d\ngroups:\n  - group: ${JSON.stringify(group)}\n`)
+    const { values, folderProblem } = layered(sources(), evil, ['data', 'group'], 0)
+    expect([values['data'], folderProblem]).toEqual([
+      '/d',
+      'cannot name a folder in /d; use a name without / and \\ that is not . or .., or give this group a data folder of its own',
+    ])
+    const own = parseConfig('f', `groups:\n  - { group: ${JSON.stringify(group)}, data: /own }\n`)
+    const separate = layered(sources(), own, ['data', 'group'], 0)
+    expect([separate.values['data'], separate.folderProblem]).toEqual(['/own', undefined])
+  })
+
+  it.each(['x', 'with space = ok', 'a.b', '...', 'büro', 'a..b', '%2F'])('may be named %j', (group) => {
+    const plain = parseConfig('f', `data: /d\ngroups:\n  - group: ${JSON.stringify(group)}\n`)
+    const { values, folderProblem } = layered(sources(), plain, ['data', 'group'], 0)
+    expect([values['data'], folderProblem]).toEqual([`/d/${group}`, undefined])
+  })
+
   it('of a single group is the given one', () => {
     const one = parseConfig('f', 'group: x\ndata: /d\n')
     expect(layered(sources(), one, ['data', 'group'], null).values['data']).toBe('/d')

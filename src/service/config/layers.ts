@@ -17,6 +17,8 @@ export type Sources = {
 export type Layered = {
   readonly values: { readonly [field: string]: unknown }
   readonly from: { readonly [field: string]: string }
+  /** Why the group has no folder in the common data directory, although it needs one. */
+  readonly folderProblem?: string
 }
 
 export function placeIn(from: Layered['from'], field: string): string | null {
@@ -77,6 +79,11 @@ function withOwnFolder({ values, from }: Layered, file: FileConfig | null, group
   const { data, group: name } = values
   const isOwn = group === null || from['data'] === file?.placeOf(['groups', group, 'data'])
   if (isOwn || typeof data !== 'string' || typeof name !== 'string') return { values, from }
+  // Such a folder would lie elsewhere, even outside of the data directory.
+  if (/[/\\\0]/.test(name) || name === '.' || name === '..') {
+    const folderProblem = `cannot name a folder in ${data}; use a name without / and \\ that is not . or .., or give this group a data folder of its own`
+    return { values, from, folderProblem }
+  }
   return { values: { ...values, data: join(data, name) }, from }
 }
 
