@@ -94,6 +94,9 @@ describe('conclave recover', () => {
     await keep({ ...SOUND, promised: { number: 2 ** 53 - 1, owner: 'c' } })
     await run('recover', folder, '--id', 'a', '--above', String(2 ** 47))
     expect((await kept()).upper).toMatchObject({ promised: { number: 2 ** 47, owner: 'a' } })
+    await keep(SOUND)
+    await run('recover', folder, '--id', 'a', '--above', String(2 ** 46))
+    expect((await kept()).upper).toMatchObject({ promised: { number: 2 ** 46, owner: 'a' } })
   })
 
   it('refuses input that could cause two leaders', async () => {

@@ -35,7 +35,7 @@ export function recoverCommand(): Command {
     )
     .option(
       '--above <token>',
-      'largest token ever used, if it is larger than the current Unix time in milliseconds',
+      'largest token ever used, if it is larger than the current Unix time in milliseconds, or if the node ran without data before',
     )
     .option(
       '--all-stopped',
@@ -49,6 +49,7 @@ export function recoverCommand(): Command {
 Examples:
   conclave recover /var/lib/conclave/billing --id a --dry-run
   conclave recover /var/lib/conclave/billing --id a --voters a,b,c --all-stopped
+  conclave recover /var/lib/conclave/billing --id a --above 1795002847850
 
 See docs/how-to/recover-stable-data.md.`,
     )

@@ -70,6 +70,14 @@ describe('a recovery', () => {
     expect(recoverLocalLeader(SOUND, REMEDY)).toBeNull()
   })
 
+  it('promises every epoch up to a token that is larger than the promise of usable data', () => {
+    expect(recoverLocalLeader(SOUND, { ...REMEDY, above: 60 })).toBeNull()
+    expect(recoverLocalLeader(SOUND, { ...REMEDY, above: 2000 })).toEqual({
+      stable: { ...SOUND, promised: { number: 2000, owner: 'a' } },
+      changes: ['every epoch up to 2000 is promised'],
+    })
+  })
+
   it('keeps what is sound, and promises every epoch up to the largest known number', () => {
     const damaged = having({ promised: { number: -1, owner: 'b' } })
     expect(recoverLocalLeader(damaged, REMEDY)).toEqual({

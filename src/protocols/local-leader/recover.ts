@@ -31,11 +31,15 @@ export type Recovered = {
 /** Used when the lock time is lost: no lock is longer, fixed or chosen (lease-options.ts). */
 const LONG_LOCK = 60_000_000
 
-/** Null when the data is usable as it is. Throws a RangeError that names the missing argument. */
+/**
+ * Null when the data is usable as it is, and promises every epoch up to `above`. Throws a RangeError that names the
+ * missing argument.
+ */
 export function recoverLocalLeader(data: Plain, remedy: Remedy): Recovered | null {
   const { self, moment, above, voters } = remedy
   const wrong = stableFault(data)
-  if (wrong === null && voters === null) return null
+  const isAbove = wrong === null && (data as LocalLeaderStable).promised.number >= above
+  if (isAbove && voters === null) return null
   const kept = (isTable(data) ? data : {}) as { readonly [field in keyof LocalLeaderStable]?: Plain }
   const hasPromised =
     isTable(kept.promised ?? null) && epochFault('', kept.promised as unknown as Epoch) === null
