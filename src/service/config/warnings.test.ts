@@ -95,6 +95,12 @@ it('says what a node without a data directory costs, unless it is an observer', 
   expect(found(true)).toEqual(['observer'])
 })
 
+it('says that data cannot be added to one node of a running group', () => {
+  const { data: _, ...rest } = NODE
+  const [warning] = warningsAbout([rest], PROCESS, [])
+  expect(warning?.message).toContain('to add data to a group that ran without it, stop all its nodes first')
+})
+
 it('reminds of an observer that each of its peers must list', () => {
   expect(about({ observer: true, peers: ['b=h:1', 'c=h:2', 'd=h:3'] })).toEqual([
     [

@@ -43,7 +43,7 @@ function aboutNode(node: NodeConfig): readonly Warning[] {
   if (data === undefined && !node.observer)
     warnings.push({
       field: 'data',
-      message: `is missing in ${group}: the promises of this node do not survive a restart, so its tokens then depend on the wall clock`,
+      message: `is missing in ${group}: the promises of this node do not survive a restart, so its tokens then depend on the wall clock; to add data to a group that ran without it, stop all its nodes first (docs/how-to/recover-stable-data.md)`,
     })
   if (mode === 'majority' && voters === 1)
     warnings.push({ field: 'peers', message: `${group} has one voter: no node takes over when it fails` })
