@@ -61,7 +61,11 @@ describe('readConfig', () => {
   it.each<[Partial<NodeFlags>, RegExp]>([
     [{ leaseMinMs: 'soon' }, /--lease-min-ms: "soon" is not a finite number/],
     [{ leaseMinMs: '7' }, /--lease-min-ms: 7 is too short, .*; use 10 or more/],
-    [{ leaseMinMs: '7000' }, /--lease-min-ms: 7000 is above leaseMaxMs, which is 5000 in the profile lan/],
+    [{ leaseMinMs: '7000' }, /--lease-min-ms: 7000 needs a longest lease of 8750 ms .* set leaseMaxMs, too/],
+    [
+      { leaseMinMs: '7000', data: '/nowhere' },
+      /--lease-min-ms: 7000 is above leaseMaxMs, which is 5000 in the profile lan/,
+    ],
     [{ timing: 'sometimes' }, /--timing: "sometimes" is not one of "fixed", "adaptive"/],
     [{ timing: 'adaptive', mode: 'local' }, /timing: adaptive only works with mode: majority/],
   ])('refuses %j, and names the flag', (given, problem) => {

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import type { PlainObject } from '../../core/index.ts'
 import type { Asked, Chosen } from '../hosting.ts'
 import { localLeaderHosting } from './hosting.ts'
+import { localLeaderDefinition } from './index.ts'
 
 const NODES = ['a', 'b', 'c']
 
@@ -32,14 +33,43 @@ it.each<[string, Omit<Asked, 'id'>, string]>([
 
 it.each<[string, Omit<Asked, 'id'>, number | undefined]>([
   ['one second', {}, 1000],
-  ['four times the shortest lease', { leaseMinMs: 500 }, 2000],
+  ['one second with every shortest lease', { leaseMinMs: 500 }, 1000],
   ['four times the shortest lease of the profile', { profile: 'wan' }, 3200],
+  ['that of the profile with every shortest lease', { profile: 'wan', leaseMinMs: 2000 }, 3200],
   ['as configured', { leaseMaxMs: 7000 }, 7000],
   ['of the profile with a data directory', { data: '/nowhere' }, undefined],
-  ['of the profile, if that is shorter', { leaseMinMs: 1500 }, undefined],
 ])('without a data directory, the longest lease is %s', (_what, asked, leaseMaxMs) => {
   const chosen = chosenFor(asked)
   expect('options' in chosen ? chosen.options['leaseMaxMs'] : 'refused').toBe(leaseMaxMs)
+})
+
+// A node that is restarted with another leaseMinMs must be silent for as long as the locks that it granted before.
+it.each(['fast', 'lan', 'region', 'wan'] as const)(
+  'without a data directory and leaseMaxMs, a node of %s is silent as long with every leaseMinMs',
+  (profile) => {
+    const silences = [undefined, 20, 100, 500, 800].map((leaseMinMs) => {
+      const chosen = chosenFor({ profile, ...(leaseMinMs === undefined ? {} : { leaseMinMs }) })
+      if ('problems' in chosen) throw new Error(JSON.stringify(chosen.problems))
+      const options = localLeaderDefinition.options(NODES).parse(chosen.options)
+      const stable = localLeaderHosting.forgetfulStable({ self: 'a', nodes: NODES }, options, 1)
+      return (stable as { readonly lockTime: number }).lockTime
+    })
+    expect(new Set(silences).size).toBe(1)
+  },
+)
+
+it.each<[Omit<Asked, 'id'>, string]>([
+  [{ leaseMinMs: 801 }, '801 needs a longest lease of 1002 ms or more, and without data it is 1000 ms'],
+  [
+    { profile: 'wan', leaseMinMs: 7000 },
+    '7000 needs a longest lease of 8750 ms or more, and without data it is 3200 ms',
+  ],
+])('refuses %j without a data directory and leaseMaxMs', (asked, message) => {
+  expect(chosenFor(asked)).toEqual({
+    problems: [{ field: 'leaseMinMs', message: `${message}; without data, set leaseMaxMs, too` }],
+  })
+  expect(chosenFor({ ...asked, data: '/nowhere' })).toHaveProperty('options')
+  expect(chosenFor({ ...asked, leaseMaxMs: 9000 })).toHaveProperty('options')
 })
 
 it('is fixed with a hundred nodes', () => {

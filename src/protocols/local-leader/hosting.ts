@@ -49,6 +49,9 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   const timing = asked.timing ?? defaultTiming({ ...given, mode }, nodes.length)
   const mixed = asked.timing === undefined && timing === 'fixed' ? mixedTiming(asked, given) : []
   if (mixed.length > 0) return { problems: mixed }
+  const isForgetful = timing === 'adaptive' && asked.data === undefined && asked.leaseMaxMs === undefined
+  const tooLong = isForgetful ? forgetfulProblems(profile, asked.leaseMinMs) : []
+  if (tooLong.length > 0) return { problems: tooLong }
   return {
     options: {
       ...given,
@@ -56,7 +59,7 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
       profile,
       sticky,
       timing,
-      ...(timing === 'adaptive' ? forgetfulBound(asked, profile) : {}),
+      ...(isForgetful ? { leaseMaxMs: forgetfulBound(profile) } : {}),
       ...Object.fromEntries(
         LEASE_FIELDS.flatMap((field) => (asked[field] === undefined ? [] : [[field, asked[field]]])),
       ),
@@ -71,15 +74,22 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
 
 /**
  * Without a data directory, a node is silent after each start for as long as any lock that it may have granted before. So
- * such a node grants no long locks, unless the configuration says so.
+ * such a node grants no long locks, unless the configuration says so. Its longest lock follows from the profile alone: a
+ * node that is restarted with another `leaseMinMs` must be silent for as long as before.
  */
-function forgetfulBound({ data, leaseMinMs }: Asked, profile: ProfileName): { readonly leaseMaxMs?: number } {
-  const most = PROFILES[profile]
-  const leaseMaxMs = Math.max(FORGETFUL_MS, 4 * (leaseMinMs ?? most.leaseMinMs))
-  return data !== undefined || leaseMaxMs >= most.leaseMaxMs ? {} : { leaseMaxMs }
+function forgetfulBound(profile: ProfileName): number {
+  return Math.max(FORGETFUL_MS, 4 * PROFILES[profile].leaseMinMs)
 }
 
 const FORGETFUL_MS = 1000
+
+/** The shortest lease is too long for the longest of a node without a data directory. */
+function forgetfulProblems(profile: ProfileName, leaseMinMs: number | undefined): readonly Problem[] {
+  const leaseMaxMs = forgetfulBound(profile)
+  if (leaseMinMs === undefined || leaseMinMs * 1.25 <= leaseMaxMs) return []
+  const message = `${leaseMinMs} needs a longest lease of ${Math.ceil(leaseMinMs * 1.25)} ms or more, and without data it is ${leaseMaxMs} ms; without data, set leaseMaxMs, too`
+  return [{ field: 'leaseMinMs', message }]
+}
 
 /** A bound of leases is adaptive timing, a constant is fixed timing: a configuration with both must say which it means. */
 function mixedTiming(asked: Asked, given: { readonly [option: string]: unknown }): readonly Problem[] {

@@ -68,6 +68,10 @@ it.each<[{ readonly [field: string]: unknown }, string]>([
   [{ leaseMinMs: '20' }, 'leaseMinMs: "20" is not a finite number'],
   [
     { leaseMinMs: 6000 },
+    'leaseMinMs: 6000 needs a longest lease of 7500 ms or more, and without data it is 1000 ms; without data, set leaseMaxMs, too',
+  ],
+  [
+    { data: '/nowhere', leaseMinMs: 6000 },
     'leaseMinMs: 6000 is above leaseMaxMs, which is 5000 in the profile lan; set both, leaseMaxMs at least 1.25 times leaseMinMs',
   ],
   [{ leaseMinMs: 100, leaseMaxMs: 101 }, 'leaseMaxMs: 101 is too close to leaseMinMs; use 125 or more'],
