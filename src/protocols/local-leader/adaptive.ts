@@ -19,7 +19,7 @@ export function adaptiveTimingOf(chosen: LocalLeaderOptions, voters: number): Ad
     start: withinBounds(bounds, levelFor(timingOf(given).lockTime)),
     timingAt,
     timingWithin: lenientTimings(timingAt),
-    lossPerDay: chosen.leaseLossPerDay,
+    lossPerDay: chosen.leaseLossPerDay ?? 1,
     isDrawn: chosen.levels === 'drawn',
   }
 }

@@ -78,15 +78,18 @@ it('is fixed with a hundred nodes', () => {
   expect(timingFor({}, nodes.slice(1))).toBe('adaptive')
 })
 
-it('must be named where both a constant and a bound of leases are set', () => {
-  expect(chosenFor({ leaseMaxMs: 900, options: { deltaMs: 3 } })).toEqual({
-    problems: [
-      {
-        field: 'leaseMaxMs',
-        message:
-          'options.deltaMs sets a constant, but leaseMaxMs is for leases that adapt; remove one of them, or set timing',
-      },
-    ],
-  })
-  expect(timingFor({ timing: 'adaptive', leaseMaxMs: 900, options: { deltaMs: 3 } })).toBe('adaptive')
-})
+it.each(['leaseMinMs', 'leaseMaxMs', 'leaseLossPerDay'] as const)(
+  'must be named where both a constant and %s are set',
+  (field) => {
+    const both = { [field]: 900, options: { deltaMs: 3 } }
+    expect(chosenFor(both)).toEqual({
+      problems: [
+        {
+          field,
+          message: `options.deltaMs sets a constant, but ${field} is for leases that adapt; remove one of them, or set timing`,
+        },
+      ],
+    })
+    expect(timingFor({ timing: 'adaptive', data: '/nowhere', ...both })).toBe('adaptive')
+  },
+)

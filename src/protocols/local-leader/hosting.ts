@@ -15,7 +15,7 @@ import { lowestLevel } from './evidence.ts'
 import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
 import { insightOf, leadUntilOf } from './insight.ts'
 import { leaseInsightOf } from './lease-insight.ts'
-import { constantsIn, defaultTiming, leaseBoundsOf } from './lease-options.ts'
+import { constantsIn, defaultTiming, LEVEL_STEP, leaseBoundsOf } from './lease-options.ts'
 import { lockAt } from './levels.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { localLeaderPlanning } from './planning.ts'
@@ -86,16 +86,16 @@ const FORGETFUL_MS = 1000
 /** The shortest lease is too long for the longest of a node without a data directory. */
 function forgetfulProblems(profile: ProfileName, leaseMinMs: number | undefined): readonly Problem[] {
   const leaseMaxMs = forgetfulBound(profile)
-  if (leaseMinMs === undefined || leaseMinMs * 1.25 <= leaseMaxMs) return []
-  const message = `${leaseMinMs} needs a longest lease of ${Math.ceil(leaseMinMs * 1.25)} ms or more, and without data it is ${leaseMaxMs} ms; without data, set leaseMaxMs, too`
+  if (leaseMinMs === undefined || leaseMinMs * LEVEL_STEP <= leaseMaxMs) return []
+  const message = `${leaseMinMs} needs a longest lease of ${Math.ceil(leaseMinMs * LEVEL_STEP)} ms or more, and without data it is ${leaseMaxMs} ms; without data, set leaseMaxMs, too`
   return [{ field: 'leaseMinMs', message }]
 }
 
-/** A bound of leases is adaptive timing, a constant is fixed timing: a configuration with both must say which it means. */
+/** Bounds and losses of leases are adaptive timing, a constant is fixed timing: a configuration with both must choose. */
 function mixedTiming(asked: Asked, given: { readonly [option: string]: unknown }): readonly Problem[] {
   const [constant] = constantsIn(given)
   if (constant === undefined) return []
-  return (['leaseMinMs', 'leaseMaxMs'] as const)
+  return (['leaseMinMs', 'leaseMaxMs', 'leaseLossPerDay'] as const)
     .filter((bound) => asked[bound] !== undefined)
     .map((bound) => ({
       field: bound,

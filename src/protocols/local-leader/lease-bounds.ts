@@ -2,6 +2,7 @@
 import { type Micros, microsOf, msOf, type NodeId, output } from '../../core/index.ts'
 import type { Context, LocalLeaderStep } from './context.ts'
 import type { Need } from './evidence.ts'
+import { boundsProblem } from './lease-options.ts'
 import { boundsBetween, withinBounds } from './levels.ts'
 import type { Reply } from './messages.ts'
 import { reportMismatch } from './mismatches.ts'
@@ -29,14 +30,10 @@ export function createLeaseBounds({ self }: Context) {
     return { state: seen.state, effects: [...step.effects, ...event] }
   }
 
-  /** Null when the bounds are valid, and the node has levels. */
-  function boundsProblem({ pace }: LocalLeaderState, leaseMinMs: number, leaseMaxMs: number): string | null {
+  /** Null when the bounds are valid, and the node has levels. Otherwise it begins with the bound that is wrong. */
+  function commandProblem({ pace }: LocalLeaderState, leaseMinMs: number, leaseMaxMs: number): string | null {
     if (pace === null) return 'the timing of this node is fixed'
-    if (leaseMinMs > leaseMaxMs) return `leaseMinMs (${leaseMinMs}) is above leaseMaxMs (${leaseMaxMs})`
-    const isFree = boundsBetween(microsOf(leaseMinMs), microsOf(leaseMaxMs)) !== null
-    return isFree
-      ? null
-      : `leaseMaxMs is too close to leaseMinMs; use ${Math.ceil(leaseMinMs * 1.25)} or more`
+    return boundsProblem(leaseMinMs, leaseMaxMs)?.join(': ') ?? null
   }
 
   /** From now on the node asks for leases between these bounds, and grants no others. Locks that it gave still bind it. */
@@ -49,7 +46,7 @@ export function createLeaseBounds({ self }: Context) {
     return changed(state, { pace: { ...pace, bounds, ceiling: bounds.most, level, need } })
   }
 
-  return { reportBounds, boundsProblem, setBounds }
+  return { reportBounds, boundsProblem: commandProblem, setBounds }
 }
 
 /** Whether a level lies within the bounds of both. */

@@ -9,6 +9,9 @@ import { PROFILES } from './profiles.ts'
 const SHORTEST_LEASE_MS = 10
 const LONGEST_LEASE_MS = 60_000
 
+/** Bounds this far apart have a level between them (levels.ts). */
+export const LEVEL_STEP = 1.25
+
 export const leaseMs = () => z.number().min(SHORTEST_LEASE_MS).max(LONGEST_LEASE_MS)
 
 /** Leases whose length follows from measurements. */
@@ -29,8 +32,11 @@ export function adaptiveFields() {
       .number()
       .min(0.01)
       .max(100_000)
-      .default(1)
-      .describe('how many leases may be lost in a day because a node or a message was late'),
+      .nullable()
+      .default(null)
+      .describe(
+        'how many leases may be lost in a day because a node or a message was late; null: 1; only with timing: adaptive',
+      ),
     levels: z
       .enum(['measured', 'drawn'])
       .default('measured')
@@ -70,14 +76,16 @@ export function defaultTiming(given: Unchecked, nodes: number): LocalLeaderOptio
   return canAdapt && constantsIn(given).length === 0 ? 'adaptive' : 'fixed'
 }
 
+/** An option, and why it cannot be as it is. */
+type OptionProblem = readonly [option: string, problem: string]
+
 /** What does not go together with adaptive timing, and what only goes together with it. */
-export function adaptiveProblems(
-  chosen: LocalLeaderOptions,
-  voters: number,
-): readonly (readonly [option: string, problem: string])[] {
+export function adaptiveProblems(chosen: LocalLeaderOptions, voters: number): readonly OptionProblem[] {
   if (chosen.timing === 'fixed') {
-    const given = (['leaseMinMs', 'leaseMaxMs'] as const).filter((option) => chosen[option] !== null)
-    return given.map((option) => [option, 'only works with timing: adaptive; set that, or remove this bound'])
+    const given = (['leaseMinMs', 'leaseMaxMs', 'leaseLossPerDay'] as const).filter(
+      (option) => chosen[option] !== null,
+    )
+    return given.map((option) => [option, fixedProblem(chosen, voters, option)])
   }
   const problems: [string, string][] = []
   if (chosen.mode === 'local')
@@ -98,18 +106,42 @@ export function adaptiveProblems(
       ])
   }
   const { leaseMinMs, leaseMaxMs } = leaseBoundsOf(chosen)
+  const origin = chosen.leaseMaxMs === null ? ` in the profile ${chosen.profile}` : ''
+  const wrong = boundsProblem(leaseMinMs, leaseMaxMs, origin)
+  return wrong === null ? problems : [...problems, wrong]
+}
+
+/** What to do about an option of adaptive timing, given that the timing is fixed. */
+function fixedProblem({ mode, rule, treeFrom }: LocalLeaderOptions, voters: number, option: string): string {
+  if (mode === 'local')
+    return 'does not apply to local mode, whose timing is fixed; remove it, or use mode: majority'
+  if (rule === 'equality')
+    return 'does not apply with rule: equality, whose timing is fixed; remove it, or use rule: quorum'
+  if (voters >= treeFrom)
+    return `does not apply to ${treeFrom} voters or more (treeFrom), whose timing is fixed; remove it`
+  return `only works with timing: adaptive; set that, or remove ${option}`
+}
+
+/**
+ * Why leases cannot have these bounds, and what to do; null if they can. `origin` says where the longest lease comes
+ * from. A bound outside the limits of both is another problem.
+ */
+export function boundsProblem(leaseMinMs: number, leaseMaxMs: number, origin = ''): OptionProblem | null {
+  if (![leaseMinMs, leaseMaxMs].every((ms) => ms >= SHORTEST_LEASE_MS && ms <= LONGEST_LEASE_MS)) return null
+  const nextMs = Math.ceil(leaseMinMs * LEVEL_STEP)
+  const isPossible = nextMs <= LONGEST_LEASE_MS
   if (leaseMinMs > leaseMaxMs) {
-    problems.push([
-      'leaseMinMs',
-      `${leaseMinMs} is above leaseMaxMs, which is ${leaseMaxMs}${chosen.leaseMaxMs === null ? ` in the profile ${chosen.profile}` : ''}; set both, leaseMaxMs at least 1.25 times leaseMinMs`,
-    ])
-  } else if (boundsBetween(microsOf(leaseMinMs), microsOf(leaseMaxMs)) === null) {
-    problems.push([
-      'leaseMaxMs',
-      `${leaseMaxMs} is too close to leaseMinMs; use ${Math.ceil(leaseMinMs * 1.25)} or more`,
-    ])
+    const least = isPossible ? '' : `leaseMinMs to ${LONGEST_LEASE_MS / LEVEL_STEP} or less and `
+    const advice = `set both, ${least}leaseMaxMs at least ${LEVEL_STEP} times leaseMinMs`
+    return ['leaseMinMs', `${leaseMinMs} is above leaseMaxMs, which is ${leaseMaxMs}${origin}; ${advice}`]
   }
-  return problems
+  if (boundsBetween(microsOf(leaseMinMs), microsOf(leaseMaxMs)) !== null) return null
+  if (isPossible) return ['leaseMaxMs', `${leaseMaxMs} is too close to leaseMinMs; use ${nextMs} or more`]
+  const most = Math.floor(leaseMaxMs / LEVEL_STEP)
+  return [
+    'leaseMinMs',
+    `${leaseMinMs} is too close to leaseMaxMs, which is at most ${LONGEST_LEASE_MS}; set leaseMinMs to ${most} or less`,
+  ]
 }
 
 /** The bounds of leases: from the options, or from the profile. */

@@ -348,9 +348,11 @@ describe('different bounds', () => {
         ({ event }) => event['why'],
       )
     }
-    expect(refused({ timing: 'adaptive' }, 500, 200)).toEqual(['leaseMinMs (500) is above leaseMaxMs (200)'])
+    expect(refused({ timing: 'adaptive' }, 500, 200)).toEqual([
+      'leaseMinMs: 500 is above leaseMaxMs, which is 200; set both, leaseMaxMs at least 1.25 times leaseMinMs',
+    ])
     expect(refused({ timing: 'adaptive' }, 100, 110)).toEqual([
-      'leaseMaxMs is too close to leaseMinMs; use 125 or more',
+      'leaseMaxMs: 110 is too close to leaseMinMs; use 125 or more',
     ])
     expect(refused({}, 100, 900)).toEqual(['the timing of this node is fixed'])
   })

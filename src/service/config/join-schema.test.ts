@@ -76,12 +76,36 @@ it.each<[{ readonly [field: string]: unknown }, string]>([
   ],
   [{ leaseMinMs: 100, leaseMaxMs: 101 }, 'leaseMaxMs: 101 is too close to leaseMinMs; use 125 or more'],
   [
+    { leaseMinMs: 50_000, leaseMaxMs: 60_000 },
+    'leaseMinMs: 50000 is too close to leaseMaxMs, which is at most 60000; set leaseMinMs to 48000 or less',
+  ],
+  [
+    { leaseMinMs: 50_000, leaseMaxMs: 900 },
+    'leaseMinMs: 50000 is above leaseMaxMs, which is 900; set both, leaseMinMs to 48000 or less and leaseMaxMs at least 1.25 times leaseMinMs',
+  ],
+  [
     { timing: 'adaptive', mode: 'local' },
     'timing: adaptive only works with mode: majority; use timing: fixed in local mode',
   ],
   [
     { timing: 'fixed', leaseMinMs: 20 },
-    'leaseMinMs: only works with timing: adaptive; set that, or remove this bound',
+    'leaseMinMs: only works with timing: adaptive; set that, or remove leaseMinMs',
+  ],
+  [
+    { timing: 'fixed', leaseLossPerDay: 1 },
+    'leaseLossPerDay: only works with timing: adaptive; set that, or remove leaseLossPerDay',
+  ],
+  [
+    { mode: 'local', leaseMinMs: 20 },
+    'leaseMinMs: does not apply to local mode, whose timing is fixed; remove it, or use mode: majority',
+  ],
+  [
+    { options: { rule: 'equality' }, leaseLossPerDay: 2 },
+    'leaseLossPerDay: does not apply with rule: equality, whose timing is fixed; remove it, or use rule: quorum',
+  ],
+  [
+    { options: { treeFrom: 2 }, leaseMaxMs: 900 },
+    'leaseMaxMs: does not apply to 2 voters or more (treeFrom), whose timing is fixed; remove it',
   ],
   [{ options: { timing: 'adaptive' } }, 'options.timing: use the field `timing` instead'],
   [
