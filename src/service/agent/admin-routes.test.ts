@@ -66,6 +66,10 @@ function lab(
       const { leaseMinMs, leaseMaxMs } = parseLeaseBounds(bounds)
       const { timing } = state.status
       if (timing === null) throw new CommandRefusedError('setLeaseBounds', 'the timing is fixed')
+      if ((leaseMinMs ?? 0) > timing.leaseMaxMs) {
+        const why = `leaseMinMs: ${leaseMinMs} is above leaseMaxMs`
+        throw new CommandRefusedError('setLeaseBounds', why, 'leaseMinMs')
+      }
       const next = {
         leaseMinMs: leaseMinMs ?? timing.leaseMinMs,
         leaseMaxMs: leaseMaxMs ?? timing.leaseMaxMs,
@@ -258,12 +262,26 @@ describe('the bounds of leases', () => {
     ['{}', 'body'],
     ['[]', 'body'],
     ['{"leaseMinMs":"20"}', 'leaseMinMs'],
-    ['{"min":1}', 'body'],
   ])('must be numbers: %s is refused', async (body, field) => {
     const [status, response] = await lab({ timing: TIMING }).ask('POST', '/v1/lease-bounds', body)
     const message =
       'body: must have leaseMinMs, leaseMaxMs or both, in milliseconds, as in {"leaseMinMs": 20, "leaseMaxMs": 2000}'
     expect([status, response]).toEqual([400, refusal('InvalidBody', message, field)])
+  })
+
+  it.each(['{"min":1}', '{"leaseMinMs":20,"leaseMaxMs":2000,"min":1}'])(
+    'have no other field: %s is refused',
+    async (body) => {
+      const message = 'min: unknown field; the fields are leaseMinMs and leaseMaxMs'
+      const answer = await lab({ timing: TIMING }).ask('POST', '/v1/lease-bounds', body)
+      expect(answer).toEqual([400, refusal('InvalidBody', message, 'min')])
+    },
+  )
+
+  it('are refused with the field that must change', async () => {
+    const answer = await lab({ timing: TIMING }).ask('POST', '/v1/lease-bounds', '{"leaseMinMs":6000}')
+    const message = 'setLeaseBounds was refused: leaseMinMs: 6000 is above leaseMaxMs'
+    expect(answer).toEqual([409, refusal('CommandRefused', message, 'leaseMinMs')])
   })
 
   it('must be within what timers can keep', async () => {

@@ -142,6 +142,11 @@ async function removeNode(c: Context<WithBody>, { node }: ServedGroup): Promise<
 async function setLeaseBounds(c: Context<WithBody>, { node }: ServedGroup): Promise<Response> {
   const body = leaseBoundsBodySchema.safeParse(parseBody(c.get('body')))
   if (!body.success) {
+    const unknown = unknownField(body.error)
+    if (unknown !== null) {
+      const problem = `${unknown}: unknown field; the fields are leaseMinMs and leaseMaxMs`
+      return errorResponse(c, 400, 'InvalidBody', problem, unknown)
+    }
     const message =
       'body: must have leaseMinMs, leaseMaxMs or both, in milliseconds, as in {"leaseMinMs": 20, "leaseMaxMs": 2000}'
     return errorResponse(c, 400, 'InvalidBody', message, String(body.error.issues[0]?.path[0] ?? 'body'))
@@ -157,7 +162,7 @@ async function setLeaseBounds(c: Context<WithBody>, { node }: ServedGroup): Prom
     if (error instanceof InvalidArgumentError)
       return errorResponse(c, 400, 'InvalidBody', error.message, error.field)
     if (!(error instanceof CommandRefusedError)) throw error
-    return errorResponse(c, 409, 'CommandRefused', error.message)
+    return errorResponse(c, 409, 'CommandRefused', error.message, error.field)
   }
   const after = node.status().timing
   const boundsOf = (seen: typeof after) => ({
@@ -204,10 +209,14 @@ function claimTerm(c: Context<WithBody>, { node, claims }: ServedGroup): Respons
 
 /** Names the problem of a body with one field: another field, or that field. */
 function invalidBody(c: Context, { issues }: z.ZodError, field: string, message: string): Response {
-  const unknown = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : [])).at(0)
-  const isOther = unknown !== undefined && issues.length === 1
-  const [where, why] = isOther ? [unknown, `unknown field; the only field is ${field}`] : [field, message]
+  const unknown = issues.length === 1 ? unknownField({ issues }) : null
+  const [where, why] =
+    unknown === null ? [field, message] : [unknown, `unknown field; the only field is ${field}`]
   return errorResponse(c, 400, 'InvalidBody', `${where}: ${why}`, where)
+}
+
+function unknownField({ issues }: Pick<z.ZodError, 'issues'>): string | null {
+  return issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : [])).at(0) ?? null
 }
 
 /** Null for text that is not JSON. */

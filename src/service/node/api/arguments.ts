@@ -1,6 +1,6 @@
 /** Checks the arguments of a node's methods before anything happens. */
 import { inspect } from 'node:util'
-import type { NodeId } from '../../../core/index.ts'
+import type { Command, NodeId } from '../../../core/index.ts'
 import { isAbortSignal } from '../../config/abort-signal.ts'
 import { leaseMs } from '../../config/fields.ts'
 import { InvalidArgumentError } from './errors.ts'
@@ -51,7 +51,10 @@ export function parseLeaseBounds(bounds: unknown): LeaseBounds {
       'bounds',
       `${show(bounds)} must be an object such as { leaseMinMs, leaseMaxMs }`,
     )
-  const { leaseMinMs, leaseMaxMs } = bounds as { readonly [field: string]: unknown }
+  const { leaseMinMs, leaseMaxMs, ...others } = bounds as { readonly [field: string]: unknown }
+  const unknown = Object.keys(others)[0]
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(unknown, 'unknown field; the fields are leaseMinMs and leaseMaxMs')
   if (leaseMinMs === undefined && leaseMaxMs === undefined)
     throw new InvalidArgumentError('bounds', 'give leaseMinMs, leaseMaxMs or both')
   for (const [field, value] of Object.entries({ leaseMinMs, leaseMaxMs })) {
@@ -62,6 +65,11 @@ export function parseLeaseBounds(bounds: unknown): LeaseBounds {
     throw new InvalidArgumentError(field, why)
   }
   return bounds
+}
+
+/** A refusal that begins with a field of the command, as in "leaseMinMs: 900 is ...", names that field. */
+export function fieldIn(why: string, command: Command): string | null {
+  return Object.keys(command).find((field) => why.startsWith(`${field}: `)) ?? null
 }
 
 /** Checks the faults to inject into the datagrams of each peer. */

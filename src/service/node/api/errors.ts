@@ -47,9 +47,12 @@ export class NodeClosedError extends Error {
 export class CommandRefusedError extends Error {
   override readonly name = 'CommandRefusedError'
   readonly code = 'ERR_CONCLAVE_COMMAND_REFUSED'
+  /** The argument that must change; null if it is not an argument. */
+  readonly field: string | null
 
-  constructor(command: string, why: string) {
+  constructor(command: string, why: string, field: string | null = null) {
     super(`${command} was refused: ${why}`)
+    this.field = field
   }
 }
 

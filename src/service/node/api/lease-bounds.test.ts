@@ -164,8 +164,19 @@ describe('bounds that cannot work are refused', () => {
     [{ leaseMinMs: '20' }, 'leaseMinMs: "20" must be a number of milliseconds'],
     [{}, 'bounds: give leaseMinMs, leaseMaxMs or both'],
     [undefined, 'bounds: undefined must be an object such as { leaseMinMs, leaseMaxMs }'],
-    [{ leaseMinMs: 3000 }, 'leaseMinMs (3000) is above leaseMaxMs (2000)'],
-    [{ leaseMinMs: 1990 }, 'leaseMaxMs is too close to leaseMinMs; use 2488 or more'],
+    [{ leaseMinMs: 20, x: 1 }, 'x: unknown field; the fields are leaseMinMs and leaseMaxMs'],
+    [
+      { leaseMinMs: 3000 },
+      'setLeaseBounds was refused: leaseMinMs: 3000 is above leaseMaxMs, which is 2000; set both, leaseMaxMs at least 1.25 times leaseMinMs',
+    ],
+    [
+      { leaseMinMs: 1990 },
+      'setLeaseBounds was refused: leaseMaxMs: 2000 is too close to leaseMinMs; use 2488 or more',
+    ],
+    [
+      { leaseMinMs: 50_000, leaseMaxMs: 60_000 },
+      'setLeaseBounds was refused: leaseMinMs: 50000 is too close to leaseMaxMs, which is at most 60000; set leaseMinMs to 48000 or less',
+    ],
   ])('%o', async (bounds, message) => {
     await joinAll(() => ({ profile: 'fast' }))
     const [node] = nodes as [ConclaveNode]
@@ -175,10 +186,10 @@ describe('bounds that cannot work are refused', () => {
     )
     expect(refused?.message).toContain(message)
     expect(refused).toBeInstanceOf(
-      message.startsWith('leaseMinMs (') || message.includes('close')
-        ? CommandRefusedError
-        : InvalidArgumentError,
+      message.includes('was refused') ? CommandRefusedError : InvalidArgumentError,
     )
+    const [field] = message.replace('setLeaseBounds was refused: ', '').split(':')
+    expect(refused).toMatchObject({ field })
     expect(timingOf(node)).toMatchObject({ leaseMinMs: 20, leaseMaxMs: 2000 })
   })
 
@@ -191,7 +202,7 @@ describe('bounds that cannot work are refused', () => {
     await node.setLeaseBounds({ leaseMaxMs: 1000 })
     await expect(node.setLeaseBounds({ leaseMaxMs: 1001 })).rejects.toThrow(
       // Not "or with data": a node with a new data directory has forgotten the leases that it granted.
-      /: leaseMaxMs must be at most 1000, as configured; restart it with a larger leaseMaxMs$/,
+      /: leaseMaxMs: must be at most 1000, as configured, .*; restart it with a larger leaseMaxMs$/,
     )
   })
 

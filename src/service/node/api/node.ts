@@ -23,6 +23,7 @@ import type { LeaseTiming } from '../election/lease-timing.ts'
 import {
   checkFaults,
   checkFunction,
+  fieldIn,
   type LeaseBounds,
   parseFlag,
   parseNodeId,
@@ -410,7 +411,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     parseSignal(options)?.throwIfAborted()
     if (this.isClosed || this.#backend === null) throw new NodeClosedError('this node is closed')
     const why = await this.#backend.command(command)
-    if (why !== null) throw new CommandRefusedError(command.do, why)
+    if (why !== null) throw new CommandRefusedError(command.do, why, fieldIn(why, command))
   }
 
   #warn(what: string, detail: string): void {

@@ -218,7 +218,7 @@ class ElectionInThread implements LocalElection {
     const longest = this.#longestLease
     if (this.#settings.data !== null || longest === null || microsOf(leaseMaxMs as number) <= longest)
       return null
-    return `without a data directory a restarted node does not know how long its leases were: leaseMaxMs must be at most ${msOf(longest)}, as configured; restart it with a larger leaseMaxMs`
+    return `leaseMaxMs: must be at most ${msOf(longest)}, as configured, because without a data directory a restarted node does not know how long its leases were; restart it with a larger leaseMaxMs`
   }
 
   async handOverProblem(to: NodeId): Promise<string | null> {
