@@ -29,6 +29,10 @@ export function planCommand(): Command {
     .option('--timing <name>', 'fixed: constants; adaptive: leases whose length follows from measurements')
     .option('--lease-min-ms <ms>', 'with adaptive timing: the shortest lease')
     .option('--lease-max-ms <ms>', 'with adaptive timing: the longest lease')
+    .option(
+      '--lease-loss-per-day <n>',
+      'with adaptive timing: how many leases may be lost in a day (default: 1)',
+    )
     .option('--mode <name>', 'majority: one leader; local: one leader per partition')
     .option('--nodes <n>', 'number of nodes, instead of a list in the file')
     .option('--option <name=value>', 'set an option of the protocol (repeat for more)', collect, [])

@@ -25,6 +25,12 @@ export function parseWholeNumber(flag: string, text: string, minimum: number): n
   return value
 }
 
+export function parseNumber(flag: string, text: string): number {
+  const value = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isFinite(value)) throw new UsageError(`${flag} ${text}: write a number, such as 1 or 0.5`, flag)
+  return value
+}
+
 /** Parses an instant or a duration. Fractions count down to a microsecond. */
 export function parseMilliseconds(flag: string, text: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN

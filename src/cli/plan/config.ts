@@ -14,6 +14,7 @@ import {
   DEFAULT_PROTOCOL,
   hostedNames,
   hostingOf,
+  LEASE_FIELDS,
   type Plan,
   type PlanAsked,
   type PlanField,
@@ -29,7 +30,7 @@ import { checkedOptions, firstProblem, InvalidScenarioError } from '../../workbe
 import type { ConnectionFlags } from '../ask/request.ts'
 import { UsageError } from '../errors.ts'
 import { readJsonFile } from '../input-files.ts'
-import { parseChoice, parseMilliseconds, parseOptions, parseWholeNumber } from '../values.ts'
+import { parseChoice, parseMilliseconds, parseNumber, parseOptions, parseWholeNumber } from '../values.ts'
 import { isAgentFile, planOfAgent } from './agent-file.ts'
 
 export type PlanFlags = {
@@ -41,6 +42,7 @@ export type PlanFlags = {
   readonly timing?: string
   readonly leaseMinMs?: string
   readonly leaseMaxMs?: string
+  readonly leaseLossPerDay?: string
   readonly nodes?: string
   readonly option: readonly string[]
   readonly seeds?: string
@@ -142,7 +144,7 @@ export function readPlan(flags: PlanFlags, content: PlainObject): ReadyPlan {
   const asked = readAsked(flags, file, planned)
   const given = planning.optionsFor(asked)
   if ('problems' in given) return refuse(given.problems)
-  const options = checkOptions(definition, asked, given.options, file)
+  const options = checkOptions(definition, asked, given.options, file, flags)
   const problems = planning.problemsWith(options, asked)
   return problems.length > 0 ? refuse(problems) : { ...planned, asked, options }
 }
@@ -188,13 +190,28 @@ function readAsked(flags: PlanFlags, file: ConfigFile, { definition, planning }:
   }
 }
 
-/** The flags of adaptive timing, as options of the protocol. */
-function readTiming({ timing, leaseMinMs, leaseMaxMs }: PlanFlags): PlainObject {
-  return {
-    ...(timing === undefined ? {} : { timing: parseChoice('--timing', timing, ['fixed', 'adaptive']) }),
-    ...(leaseMinMs === undefined ? {} : { leaseMinMs: parseMilliseconds('--lease-min-ms', leaseMinMs) }),
-    ...(leaseMaxMs === undefined ? {} : { leaseMaxMs: parseMilliseconds('--lease-max-ms', leaseMaxMs) }),
-  }
+/** The flags of adaptive timing. Each is the option of the same name. */
+const TIMING_FLAGS = {
+  timing: '--timing',
+  leaseMinMs: '--lease-min-ms',
+  leaseMaxMs: '--lease-max-ms',
+  leaseLossPerDay: '--lease-loss-per-day',
+} as const satisfies { readonly [field in LeaseField]: string }
+
+type LeaseField = (typeof LEASE_FIELDS)[number]
+
+function readTiming(flags: PlanFlags): PlainObject {
+  const given = LEASE_FIELDS.flatMap((field) => {
+    const text = flags[field]
+    return text === undefined ? [] : [[field, parseTiming(field, text)] as const]
+  })
+  return Object.fromEntries(given)
+}
+
+function parseTiming(field: LeaseField, text: string): string | number {
+  const flag = TIMING_FLAGS[field]
+  if (field === 'timing') return parseChoice(flag, text, ['fixed', 'adaptive'])
+  return field === 'leaseLossPerDay' ? parseNumber(flag, text) : parseMilliseconds(flag, text)
 }
 
 function readNodes(
@@ -245,16 +262,22 @@ function checkOptions(
   { nodes }: PlanAsked,
   given: PlainObject,
   file: ConfigFile,
+  flags: PlanFlags,
 ): PlainObject {
   try {
     return checkedOptions(definition, nodes, given)
   } catch (error) {
     if (!(error instanceof InvalidScenarioError)) throw error
-    // Name a field as it is written in the file.
-    const isListed = LISTS.some(
-      (list) => file[list] !== undefined && error.field.startsWith(`options.${list}`),
-    )
-    if (!isListed) throw new UsageError(error.message, error.field)
-    throw new UsageError(error.message.replace(/^options\./, ''), error.field.replace(/^options\./, ''))
+    const { field, problem } = present(error.problems[0], 'problem')
+    const name = nameOption(field, file, flags)
+    throw new UsageError(`${name}: ${problem}`, name)
   }
+}
+
+/** Names an option as the user wrote it: as a flag, or as a field of the file. */
+function nameOption(field: string, file: ConfigFile, flags: PlanFlags): string {
+  const option = field.replace(/^options\./, '')
+  const lease = LEASE_FIELDS.find((each) => each === option && flags[each] !== undefined)
+  if (lease !== undefined) return TIMING_FLAGS[lease]
+  return LISTS.some((list) => file[list] !== undefined && option.startsWith(list)) ? option : field
 }

@@ -150,13 +150,28 @@ describe('bad input', () => {
   it.each([
     [['--timing', 'slow'], '--timing slow: must be one of fixed, adaptive'],
     [['--lease-min-ms', 'short'], '--lease-min-ms short: write a number of milliseconds'],
-    [['--lease-min-ms', '5'], 'options.leaseMinMs: '],
-    [['--lease-min-ms', '900', '--lease-max-ms', '90'], 'options.leaseMinMs: 900 is above leaseMaxMs'],
-    [['--timing', 'fixed', '--lease-max-ms', '90'], 'options.leaseMaxMs: only works with timing: adaptive'],
-    [['--timing', 'adaptive', '--mode', 'local'], 'options.timing: adaptive only works with mode: majority'],
+    [['--lease-min-ms', '5'], '--lease-min-ms: 5 is out of bounds: it must be at least 10\n'],
+    [['--lease-min-ms', '100000'], '--lease-min-ms: 100000 is out of bounds: it must be at most 60000\n'],
+    [['--option', 'leaseMinMs=5'], 'options.leaseMinMs: 5 is out of bounds: it must be at least 10\n'],
+    [
+      ['--lease-min-ms', '50000', '--lease-max-ms', '60000'],
+      '--lease-min-ms: 50000 is too close to leaseMaxMs, which is at most 60000; set leaseMinMs to 48000 or less\n',
+    ],
+    [['--lease-min-ms', '900', '--lease-max-ms', '90'], '--lease-min-ms: 900 is above leaseMaxMs'],
+    [['--timing', 'fixed', '--lease-max-ms', '90'], '--lease-max-ms: only works with timing: adaptive'],
+    [['--timing', 'adaptive', '--mode', 'local'], '--timing: adaptive only works with mode: majority'],
+    [['--mode', 'local', '--lease-min-ms', '90'], '--lease-min-ms: does not apply to local mode'],
+    [['--lease-loss-per-day', 'few'], '--lease-loss-per-day few: write a number, such as 1 or 0.5'],
+    [['--lease-loss-per-day', '0'], '--lease-loss-per-day: 0 is out of bounds: it must be at least 0.01\n'],
+    [
+      ['--timing', 'fixed', '--lease-loss-per-day', '1'],
+      '--lease-loss-per-day: only works with timing: adaptive',
+    ],
   ])('%j', async (words, problem) => {
     const { code, stdout, stderr } = await plan(...words)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(problem)
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+    expect(stderr).not.toContain('\\u000a')
   })
 })
