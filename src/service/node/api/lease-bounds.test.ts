@@ -149,7 +149,7 @@ it('a node whose bounds suit no other is named, with its bounds', async () => {
   }, WAIT)
   expect(warned).toEqual({
     detail:
-      'c grants leases of 6000 to 9000 ms and this node of 1500 to 3000 ms, so neither has the vote of the other; set leaseMinMs and leaseMaxMs so that they overlap',
+      'c grants leases of 6000 to 9000 ms and this node of 1500 to 3000 ms, so neither has the vote of the other; set leaseMinMs and leaseMaxMs so that they overlap by a factor of 1.25 or more',
     refusals: [{ id: 'c', leaseMinMs: 6000, leaseMaxMs: 9000 }],
   })
 })

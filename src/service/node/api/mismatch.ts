@@ -46,7 +46,7 @@ function timingOf(field: string, value: Plain): Plain {
 function boundsWarning(peer: NodeId, ours: Bounds, theirs: Bounds): string {
   const between = ({ leaseMinMs, leaseMaxMs }: Bounds): string =>
     `${round(leaseMinMs)} to ${round(leaseMaxMs)} ms`
-  return `${peer} grants leases of ${between(theirs)} and this node of ${between(ours)}, so neither has the vote of the other; set leaseMinMs and leaseMaxMs so that they overlap`
+  return `${peer} grants leases of ${between(theirs)} and this node of ${between(ours)}, so neither has the vote of the other; set leaseMinMs and leaseMaxMs so that they overlap by a factor of 1.25 or more`
 }
 
 function round(value: number): number {

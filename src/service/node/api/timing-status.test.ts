@@ -98,6 +98,6 @@ it('a node with bounds that suit no other is named, with both bounds', () => {
     theirs: { leaseMinMs: 3000, leaseMaxMs: 5000 },
   }
   expect(mismatchWarning(event)).toBe(
-    'n3 grants leases of 3000 to 5000 ms and this node of 20 to 2000 ms, so neither has the vote of the other; set leaseMinMs and leaseMaxMs so that they overlap',
+    'n3 grants leases of 3000 to 5000 ms and this node of 20 to 2000 ms, so neither has the vote of the other; set leaseMinMs and leaseMaxMs so that they overlap by a factor of 1.25 or more',
   )
 })
