@@ -107,6 +107,8 @@ export type TimingAssumptions = {
     nodes: readonly NodeId[],
     broken: Broken,
   ): { readonly [option: string]: number }
+  /** What to do when no option would have tolerated it. */
+  readonly noRemedy?: string
 }
 
 /** A proposed setting in milliseconds: two digits, rounded up. */

@@ -59,7 +59,12 @@ describe('timing', () => {
       level: 'ok',
       text: expect.stringMatching(/longest 4\.00 ms \(leases of \d\d\.\d ms or longer tolerate that\)$/),
     })
+    // No lease is long enough.
     expect(judgeLateness(spread(9000), adaptive)).toMatchObject({
+      level: 'error',
+      fix: 'give this host more CPU time',
+    })
+    expect(judgeLateness(spread(900), adaptive)).toMatchObject({
       level: 'error',
       fix: expect.stringMatching(/^give this host more CPU time, or set --lease-max-ms \d+ on all nodes$/),
     })

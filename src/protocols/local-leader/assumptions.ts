@@ -3,6 +3,7 @@ import { microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import { proposedMs, type TimingAssumptions } from '../hosting.ts'
 import { brokenBounds, type Given } from './constants.ts'
 import { timingFor } from './group.ts'
+import { LONGEST_LEASE_MS } from './lease-options.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 
 function givenIn(options: PlainObject, nodes: readonly NodeId[]): Given {
@@ -10,10 +11,11 @@ function givenIn(options: PlainObject, nodes: readonly NodeId[]): Given {
   return givenBy(chosen, votersIn(chosen, nodes).length)
 }
 
-/** With adaptive timing a longer lease tolerates more: all times grow with it. */
-function longerLeaseMs(chosen: LocalLeaderOptions, nodes: readonly NodeId[], sigma = 0, delta = 0): number {
+/** With adaptive timing a longer lease tolerates more: all times grow with it. Nothing where no lease is that long. */
+function longerLease(chosen: LocalLeaderOptions, nodes: readonly NodeId[], sigma = 0, delta = 0) {
   const { lateness, delay, lockTime } = timingFor(chosen, nodes.length)
-  return proposedMs(lockTime * Math.max(1, sigma / lateness, delta / delay))
+  const lock = lockTime * Math.max(1, sigma / lateness, delta / delay)
+  return lock > microsOf(LONGEST_LEASE_MS) ? {} : { leaseMaxMs: Math.min(proposedMs(lock), LONGEST_LEASE_MS) }
 }
 
 export const localLeaderAssumptions: TimingAssumptions = {
@@ -27,7 +29,7 @@ export const localLeaderAssumptions: TimingAssumptions = {
   },
   remedy(options, nodes, { sigma, delta }) {
     const chosen = options as unknown as LocalLeaderOptions
-    if (chosen.timing === 'adaptive') return { leaseMaxMs: longerLeaseMs(chosen, nodes, sigma, delta) }
+    if (chosen.timing === 'adaptive') return longerLease(chosen, nodes, sigma, delta)
     const sigmaMs = sigma === undefined ? {} : { sigmaMs: proposedMs(sigma) }
     if (delta === undefined) return sigmaMs
     const deltaMs = proposedMs(delta)
@@ -37,4 +39,5 @@ export const localLeaderAssumptions: TimingAssumptions = {
     const fastMs = bound === undefined ? {} : { fastMs: Math.ceil(bound.nearest * 10) / 10 }
     return { ...sigmaMs, deltaMs, ...fastMs }
   },
+  noRemedy: `no leaseMaxMs would have held (it is at most ${LONGEST_LEASE_MS}); use faster hosts or a faster network`,
 }

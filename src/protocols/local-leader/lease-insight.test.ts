@@ -5,6 +5,7 @@ import type { NodeId, Plain, PlainObject } from '../../core/index.ts'
 import { present } from '../../core/index.ts'
 import { parseScenario } from '../../workbench/scenario/index.ts'
 import { World } from '../../workbench/sim/world.ts'
+import type { Broken } from '../hosting.ts'
 import { catalogue, protocolNamed } from '../index.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
 import { localLeaderHosting } from './hosting.ts'
@@ -96,6 +97,14 @@ describe('what real nodes need', () => {
     expect(sigma).toBeGreaterThan(300_000)
     const { leaseMaxMs } = localLeaderAssumptions.remedy(adaptive, NODES, { sigma: 2 * sigma })
     expect(leaseMaxMs).toBeGreaterThan(8000)
+  })
+
+  it('proposes no lease that is longer than a lease can be', () => {
+    const { sigma, delta } = localLeaderAssumptions.assumed(adaptive, NODES)
+    const proposed = (broken: Broken) => localLeaderAssumptions.remedy(adaptive, NODES, broken)
+    expect(proposed({ sigma: 11.5 * sigma })['leaseMaxMs']).toBeLessThanOrEqual(60_000)
+    expect(proposed({ sigma: 20 * sigma })).toEqual({})
+    expect(proposed({ delta: 20 * delta })).toEqual({})
   })
 
   it('shares only what must be the same on all nodes', () => {

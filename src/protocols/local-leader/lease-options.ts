@@ -7,7 +7,7 @@ import { PROFILES } from './profiles.ts'
 
 /** The least and the largest value of both bounds. */
 const SHORTEST_LEASE_MS = 10
-const LONGEST_LEASE_MS = 60_000
+export const LONGEST_LEASE_MS = 60_000
 
 /** Bounds this far apart have a level between them (levels.ts). */
 export const LEVEL_STEP = 1.25

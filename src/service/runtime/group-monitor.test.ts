@@ -36,7 +36,8 @@ describe('leases that tune themselves', () => {
     const monitor = new GroupMonitor({
       assumed: ASSUMED,
       present: () => present,
-      remedy: () => ({ leaseMaxMs: 7000 }),
+      remedy: ({ sigma = 0 }) => (sigma > 500_000 ? {} : { leaseMaxMs: 7000 }),
+      noRemedy: 'use faster hosts',
       warn: (what, detail) => warnings.push(`${what}: ${detail}`),
     })
     const measures = new ProcessMeasures(0, { read: () => null, close() {} })
@@ -57,6 +58,9 @@ describe('leases that tune themselves', () => {
     expect(warnings).toEqual([
       'late: this node was up to 31 ms late (sigmaMs is 30); leaseMaxMs >= 7000 would have held',
     ])
+    measures.noteLateness(400_000, 26 * SECOND)
+    measures.tick(28 * SECOND)
+    expect(warnings.at(-1)).toBe('late: this node was up to 400 ms late (sigmaMs is 30); use faster hosts')
   })
 })
 

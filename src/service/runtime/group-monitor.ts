@@ -21,12 +21,14 @@ import { RollingHistogram, WINDOW_MS } from './rolling-histogram.ts'
 type Remedy = { readonly [option: string]: number }
 
 export type MonitorSettings = {
-  /** At most, at any level: what exceeds it is a reason for a warning. */
+  /** At most, at any level: what exceeds it is a reason for a warning. It may change. */
   readonly assumed: Assumed
   /** Where leases tune themselves: at the level in force. What exceeds it explains why a lease expired. */
   present?(): Assumed | null
   /** The settings that would have tolerated this lateness or this delay. */
   remedy(broken: Broken): Remedy
+  /** What to do when there are none. */
+  readonly noRemedy?: string | undefined
   warn(what: string, detail: string): void
   /** An assumption was broken just now. */
   noted?(late: LateEpisode | null, slow: SlowEpisode | null): void
@@ -151,7 +153,7 @@ export class GroupMonitor {
   tick(now: Micros): void {
     const { sigma, delta, names } = this.#settings.assumed
     this.#warn(this.#pendingLate, now, (worst, times, { why }) => {
-      const remedy = showRemedy(this.#settings.remedy({ sigma: AMPLE * worst }))
+      const remedy = showRemedy({ sigma: AMPLE * worst }, this.#settings)
       const seen = `this node was up to ${showMs(worst)} late${times} (${names.sigma} is ${sigma / 1000})${why}`
       return ['late', `${seen}; ${remedy}`]
     })
@@ -160,7 +162,7 @@ export class GroupMonitor {
       `this node was stopped for up to ${showMs(worst)}${times}: by SIGSTOP, a frozen container or a paused machine; ${NO_SETTING}`,
     ])
     this.#warn(this.#pendingSlow, now, (worst, times, { detail, why }) => {
-      const remedy = showRemedy(this.#settings.remedy({ delta: AMPLE * worst }))
+      const remedy = showRemedy({ delta: AMPLE * worst }, this.#settings)
       const seen = `messages took up to ${showMs(worst)}${detail}${times} (${names.delta} is ${delta / 1000})${why}`
       return ['slow', `${seen}; ${remedy}`]
     })
@@ -213,9 +215,12 @@ function showSeconds(micros: Micros): string {
 }
 
 /** `sigmaMs >= 100 would have held`. */
-function showRemedy(remedy: Remedy): string {
-  const settings = Object.entries(remedy).map(([option, least]) => `${option} >= ${least}`)
-  return settings.length === 0 ? 'choose a slower profile' : `${settings.join(' with ')} would have held`
+function showRemedy(
+  broken: Broken,
+  { remedy, noRemedy = 'choose a slower profile' }: MonitorSettings,
+): string {
+  const settings = Object.entries(remedy(broken)).map(([option, least]) => `${option} >= ${least}`)
+  return settings.length === 0 ? noRemedy : `${settings.join(' with ')} would have held`
 }
 
 /** The silence of voters since the last renewal, as evidence. */

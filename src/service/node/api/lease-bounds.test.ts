@@ -154,6 +154,26 @@ it('a node whose bounds suit no other is named, with its bounds', async () => {
   })
 })
 
+it.each(['thread', 'worker'] as const)(
+  'warnings and measurements use the bounds in force: %s',
+  async (isolation) => {
+    await joinAll(() => ({ profile: 'fast' }), isolation)
+    const [node] = nodes as [ConclaveNode]
+    const limits = () => {
+      const { sigmaMs, deltaMs } = node.status().measured
+      return { sigmaMs, deltaMs }
+    }
+    const before = limits()
+    await node.setLeaseBounds({ leaseMaxMs: 200 })
+    const after = limits()
+    // All times grow with the longest lease, of 2000 ms before.
+    expect(after.sigmaMs).toBeLessThan(before.sigmaMs / 5)
+    expect(after.deltaMs).toBeLessThan(before.deltaMs / 5)
+    await node.setLeaseBounds({ leaseMaxMs: 2000 })
+    expect(limits()).toEqual(before)
+  },
+)
+
 describe('bounds that cannot work are refused', () => {
   it.each<[unknown, string]>([
     [

@@ -2,8 +2,8 @@
  * Observes one group of an endpoint for operators: renewals, broken assumptions, why a lease expired, and what its nodes
  * tell each other. The election does not depend on any of it.
  */
-import type { Micros, NodeId, Output, PlainObject } from '../../../core/index.ts'
-import { type GroupSpec, type LeaseInsight, peerHosting } from '../../../protocols/index.ts'
+import { type Micros, msOf, type NodeId, type Output, type PlainObject } from '../../../core/index.ts'
+import { type Assumed, type GroupSpec, type LeaseInsight, peerHosting } from '../../../protocols/index.ts'
 import {
   type Cause,
   type Endpoint,
@@ -47,6 +47,8 @@ export class GroupObserver {
   #isLeading = false
   /** Of leases that tune themselves; null where the timing is fixed. */
   #timing: LeaseInsight | null = null
+  /** At the longest lease. */
+  #assumed: Assumed
   #priority: number | null
   #ended: (EndOfTerm & { readonly at: Micros }) | null = null
 
@@ -56,11 +58,16 @@ export class GroupObserver {
     this.#hooks = hooks
     const { protocol, options, nodes } = hooks.spec()
     const { assumptions } = peerHosting(protocol)
+    const assumed = (): Assumed => this.#assumed
     this.#priority = priorityIn(options, endpoint.self)
+    this.#assumed = assumptions?.assumed(options, nodes) ?? NOTHING_ASSUMED
     this.#monitor = new GroupMonitor({
-      assumed: assumptions?.assumed(options, nodes) ?? NOTHING_ASSUMED,
+      get assumed() {
+        return assumed()
+      },
       present: () => (this.#timing === null ? null : { ...this.#timing.assumed, names: OF_THIS_LEASE }),
-      remedy: (broken) => assumptions?.remedy(options, nodes, broken) ?? {},
+      remedy: (broken) => assumptions?.remedy(this.#optionsInForce(), hooks.spec().nodes, broken) ?? {},
+      noRemedy: assumptions?.noRemedy,
       warn: (what, detail) => hooks.warn(what, detail),
       noted: (late, slow) => {
         if (late !== null) endpoint.abouts.noteChange()
@@ -84,7 +91,7 @@ export class GroupObserver {
   /** Within a step: adds to the end of a term why the lease was not renewed. */
   explain(event: Output): Output {
     if (event.type === 'elected') this.#isLeading = true
-    if (event.type === 'level' || event.type === 'elected') queueMicrotask(() => this.#noteTiming())
+    if (event.type === 'level' || event.type === 'elected') queueMicrotask(() => this.noteTiming())
     if (event.type !== 'demoted') return event
     const explained = event['cause'] === 'expired' ? { ...event, ...this.#explainExpiry() } : event
     this.#isLeading = false
@@ -119,7 +126,7 @@ export class GroupObserver {
     const endpoint = this.#endpoint
     const now = endpoint.now()
     const { nodes } = this.#hooks.spec()
-    this.#noteTiming()
+    this.noteTiming()
     return {
       at: now,
       timing: this.#timing,
@@ -128,8 +135,24 @@ export class GroupObserver {
     }
   }
 
-  #noteTiming(): void {
-    if (this.#endpoint.has(this.#group)) this.#timing = this.#endpoint.leaseInsight(this.#group)
+  /** The level or the bounds of leases may have changed. */
+  noteTiming(): void {
+    if (!this.#endpoint.has(this.#group)) return
+    const before = this.#timing?.bounds
+    this.#timing = this.#endpoint.leaseInsight(this.#group)
+    const [shortest, longest] = this.#timing?.bounds ?? []
+    if (shortest === before?.[0] && longest === before?.[1]) return
+    const { protocol, nodes } = this.#hooks.spec()
+    const assumed = peerHosting(protocol).assumptions?.assumed(this.#optionsInForce(), nodes)
+    this.#assumed = assumed ?? NOTHING_ASSUMED
+  }
+
+  /** With the bounds of leases that a command has set. */
+  #optionsInForce(): PlainObject {
+    const { options } = this.#hooks.spec()
+    if (this.#timing === null) return options
+    const [shortest, longest] = this.#timing.bounds
+    return { ...options, leaseMinMs: msOf(shortest), leaseMaxMs: msOf(longest) }
   }
 
   #ownDetails(now: Micros): NodeDetails {

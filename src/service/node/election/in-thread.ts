@@ -208,6 +208,7 @@ class ElectionInThread implements LocalElection {
     if (problem !== null) return problem
     this.#refusal = null
     this.#endpoint.command(this.#settings.group, command)
+    if (command.do === 'setLeaseBounds') this.#observer?.noteTiming()
     if (command.do === 'setPriority' && this.#refusal === null && this.#observer !== null)
       this.#observer.priority = command['priority'] as number
     return this.#refusal
