@@ -46,9 +46,9 @@ export type Evidence = {
 export type Insight = {
   /**
    * When the current term ends, on this node's own clock; null if no leader is known. The leader knows the exact time.
-   * Followers count from when they received it, which is up to Δ too long; where leases tune themselves, they
-   * count on the success of the last renewal. Under omega, which has no leases: until when
-   * this node counts itself in the quorum without another message.
+   * Followers count from when they received it, which is up to Δ too long. Where leases tune themselves, they count on
+   * the success of the last renewal: while a majority does not support the renewals, it is up to a lease too long.
+   * Under omega, which has no leases: until when this node counts itself in the quorum without another message.
    */
   readonly leadUntil: Micros | null
   /** The sets of voters. A leader needs a majority of each; there are two while one set replaces another. */

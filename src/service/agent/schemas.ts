@@ -16,7 +16,7 @@ const leader = z
       .number()
       .nullable()
       .describe(
-        'time until the lease expires unless the leader renews it; exact if the agent itself leads; null under a protocol without leases',
+        'time until the lease expires unless the leader renews it; exact if the agent itself leads, otherwise an estimate; null under a protocol without leases',
       ),
   })
   .nullable()

@@ -11,8 +11,9 @@ export type LeaderResponse = {
     readonly token: number | null
     /**
      * Time until the lease expires unless the leader renews it. Exact when the agent itself leads. On a follower it is
-     * counted from the arrival of the last renewal, so it can be too long by up to Δ; where leases tune themselves, it
-     * assumes that this renewal succeeds. Null under a protocol without leases.
+     * counted from the arrival of the last renewal, so it can be too long by up to Δ. Where leases tune themselves, it
+     * assumes that this renewal succeeds: while a majority does not support the renewals, it is too long by up to a
+     * whole lease. Null under a protocol without leases.
      */
     readonly expiresInMs: number | null
   } | null

@@ -14,8 +14,9 @@ export type GroupStatus = NodeView & {
   readonly mode: Mode
   /**
    * The remaining time of the leader's lease; null when no leader is known. Exact on the leader itself. On other nodes
-   * it is counted from when the renewal arrived, which is up to Δ too long. Under a protocol without leases: how long
-   * this node stays in quorum if it receives nothing more.
+   * it is an estimate, counted from when the renewal arrived: up to Δ too long, and where leases tune themselves up to a
+   * whole lease, while a majority does not support the renewals. Under a protocol without leases: how long this node
+   * stays in quorum if it receives nothing more.
    */
   readonly leaseMs: number | null
   /** Sets of voters, each of which must give a majority; two while one replaces the other. */
