@@ -67,7 +67,7 @@ export type Insight = {
 
 /** Leases that tune themselves: the level in force, what it gives and costs, and why. Durations are in microseconds. */
 export type LeaseInsight = {
-  /** The level in force, and the levels that this node uses. */
+  /** The level of the leader; where no leader is known, of this node. And the levels that this node uses. */
   readonly level: number
   readonly levels: readonly [least: number, most: number]
   /** How long a voter is bound by a request of this level, and the bounds of that duration. */

@@ -71,7 +71,7 @@ describe('formatTiming', () => {
       '  n1 grants only 3000 to 5000 ms',
     ])
     expect(formatTiming({ timing: { ...timing, need: null, failoverMs: null }, leader: null })).toEqual([
-      'leases of 61 ms (bounds 20 to 2000 ms)',
+      'leases of 61 ms if this node leads next (bounds 20 to 2000 ms)',
     ])
   })
 

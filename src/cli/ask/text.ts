@@ -63,8 +63,9 @@ export function formatTiming({
       ? ''
       : `; failover takes ${formatMs(failoverMs.typical)}, at most ${formatMs(failoverMs.worst)}`
   const reason = leader === null ? null : `the agent of ${leader.id}, which leads, knows why`
+  const whose = leader === null ? ' if this node leads next' : ''
   return [
-    `leases of ${formatMs(leaseMs)} (bounds ${leaseMinMs} to ${leaseMaxMs} ms)${failover}`,
+    `leases of ${formatMs(leaseMs)}${whose} (bounds ${leaseMinMs} to ${leaseMaxMs} ms)${failover}`,
     ...(need === null ? (reason === null ? [] : [`  ${reason}`]) : [`  because ${need.text}`]),
     ...refusals.map((each) => `  ${each.id} grants only ${each.leaseMinMs} to ${each.leaseMaxMs} ms`),
   ]

@@ -9,6 +9,7 @@ import type { Broken } from '../hosting.ts'
 import { catalogue, protocolNamed } from '../index.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
 import { localLeaderHosting } from './hosting.ts'
+import { ownState } from './insight.ts'
 import { leaseInsightOf } from './lease-insight.ts'
 import { levelFor } from './levels.ts'
 import { localLeaderOptions } from './options.ts'
@@ -70,6 +71,26 @@ describe('the insight into leases', () => {
     }
     const seen = leaseInsightOf(chosen, NODES, stateOf(1, file, 5000))
     expect(seen?.refusals).toEqual([{ node: 3, bounds: [10_000_000, 20_000_000] }])
+  })
+
+  it.each([
+    ['the same bounds', {}],
+    ['bounds above the leases of the leader', { leaseMinMs: 888, leaseMaxMs: 5000 }],
+  ])('shows the leases of the leader on a follower with %s', (_what, own) => {
+    const options = { timing: 'adaptive', leaseMaxMs: 95 }
+    const follower = { ...options, ...own }
+    const file = { options, nodeOptions: { 3: follower } }
+    const seen = leaseInsightOf(optionsOf(follower), NODES, stateOf(3, file, 10_000))
+    const leading = leaseInsightOf(optionsOf(options), NODES, stateOf(1, file, 10_000))
+    expect(leading?.need).not.toBeNull()
+    expect(seen).toMatchObject({ level: leading?.level, lock: leading?.lock, need: null })
+    expect(seen?.failOver).toEqual(leading?.failOver)
+  })
+
+  it('shows the leases that a node would ask for where it knows no leader', () => {
+    const file = { options: { timing: 'adaptive' }, events: [2, 3].map((crash) => ({ atMs: 0, crash })) }
+    const state = stateOf(1, file, 3000)
+    expect(leaseInsightOf(chosen, NODES, state)?.level).toBe(ownState(state).pace?.level)
   })
 
   it('is null where the timing is fixed', () => {

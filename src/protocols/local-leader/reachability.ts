@@ -196,11 +196,6 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return now + leaseUnder(lock)
   }
 
-  /** A follower may trust the leader's report of a round for this long after that round's request arrived. */
-  function viewTrust(lock: Micros, { fast, rho }: Timing): Micros {
-    return Math.floor(lock * (1 - 4 * rho)) - Math.ceil(fast * (1 + rho))
-  }
-
   /** Forgets nodes that have expired. */
   function forgetExpiredPeers(state: LocalLeaderState, now: Micros): LocalLeaderState {
     const { following, peers } = state.known
@@ -386,3 +381,15 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     reachableVoters,
   }
 }
+
+/** A follower may trust the leader's report of a round for this long after that round's request arrived. */
+function viewTrust(lock: Micros, { fast, rho }: Trust): Micros {
+  return Math.floor(lock * (1 - 4 * rho)) - Math.ceil(fast * (1 + rho))
+}
+
+/** The inverse of `viewTrust`: the lock of the request, never longer than it was. */
+export function lockBehind(trust: Micros, { fast, rho }: Trust): Micros {
+  return Math.floor((trust + Math.ceil(fast * (1 + rho))) / (1 - 4 * rho))
+}
+
+type Trust = Pick<Timing, 'fast' | 'rho'>

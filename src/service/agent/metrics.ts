@@ -198,13 +198,13 @@ export const METRICS: readonly Metric[] = [
   {
     name: 'conclave_lease_level',
     type: 'gauge',
-    help: 'Leases that tune themselves: the level in force; each level is 5/4 of the one before',
+    help: 'Leases that tune themselves: level of the leader, as this node knows it; each level is 5/4 of the one before',
     of: ofTiming(({ level }) => level),
   },
   {
     name: 'conclave_lease_seconds',
     type: 'gauge',
-    help: 'Leases that tune themselves: present length of leases',
+    help: 'Leases that tune themselves: length of the leases of the leader, as this node knows it',
     of: ofTiming(({ leaseMs }) => leaseMs / 1000),
   },
   {

@@ -99,7 +99,11 @@ const observedNode = node.extend({
 const levelCause = z.enum(['late', 'delay', 'round', 'loss', 'quiet', 'bounds', 'inherited'])
 
 const timing = z.strictObject({
-  level: z.number().describe('the level in force; each level is 5/4 of the one before'),
+  level: z
+    .number()
+    .describe(
+      'the level of the leader, also on a follower; without a leader, of this agent, if it leads next; each level is 5/4 of the one before',
+    ),
   levels: z.tuple([z.number(), z.number()]).describe('the lowest and the highest level between the bounds'),
   leaseMs: z.number().describe('length of leases at this level'),
   renewalMs: z.number().describe('how often the leader renews its lease'),

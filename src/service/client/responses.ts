@@ -124,7 +124,10 @@ export type VoterEvidence = {
 
 /** Leases that tune themselves: their present length, what it gives, and why. Durations are in milliseconds. */
 export type TimingResponse = {
-  /** The level in force, and the lowest and highest level between the bounds. Each level is 5/4 of the one before. */
+  /**
+   * The level of the leader, also on a follower; where no leader is known, of this node, if it leads next. And the lowest
+   * and highest level between the bounds. Each level is 5/4 of the one before.
+   */
   readonly level: number
   readonly levels: readonly [least: number, most: number]
   /** The length of leases at this level, and how often the leader renews its lease. */
