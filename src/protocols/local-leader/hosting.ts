@@ -15,7 +15,7 @@ import { lowestLevel } from './evidence.ts'
 import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
 import { insightOf, leadUntilOf } from './insight.ts'
 import { leaseInsightOf } from './lease-insight.ts'
-import { constantsIn, defaultTiming, LEVEL_STEP, leaseBoundsOf } from './lease-options.ts'
+import { constantsIn, defaultTiming, LEVEL_STEP, LONGEST_LEASE_MS, leaseBoundsOf } from './lease-options.ts'
 import { lockAt } from './levels.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { localLeaderPlanning } from './planning.ts'
@@ -86,8 +86,10 @@ const FORGETFUL_MS = 1000
 /** The shortest lease is too long for the longest of a node without a data directory. */
 function forgetfulProblems(profile: ProfileName, leaseMinMs: number | undefined): readonly Problem[] {
   const leaseMaxMs = forgetfulBound(profile)
-  if (leaseMinMs === undefined || leaseMinMs * LEVEL_STEP <= leaseMaxMs) return []
-  const message = `${leaseMinMs} needs a longest lease of ${Math.ceil(leaseMinMs * LEVEL_STEP)} ms or more, and without data it is ${leaseMaxMs} ms; without data, set leaseMaxMs, too`
+  const neededMs = Math.ceil((leaseMinMs ?? 0) * LEVEL_STEP)
+  // Where no lease is that long, leaseMinMs itself is wrong (lease-options.ts).
+  if (neededMs <= leaseMaxMs || neededMs > LONGEST_LEASE_MS) return []
+  const message = `${leaseMinMs} needs a longest lease of ${neededMs} ms or more, and without data it is ${leaseMaxMs} ms; without data, set leaseMaxMs, too`
   return [{ field: 'leaseMinMs', message }]
 }
 

@@ -80,6 +80,10 @@ it.each<[{ readonly [field: string]: unknown }, string]>([
     'leaseMinMs: 50000 is too close to leaseMaxMs, which is at most 60000; set leaseMinMs to 48000 or less',
   ],
   [
+    { leaseMinMs: 50_000 },
+    'leaseMinMs: 50000 is above leaseMaxMs, which is 1000; set both, leaseMinMs to 48000 or less and leaseMaxMs at least 1.25 times leaseMinMs',
+  ],
+  [
     { leaseMinMs: 50_000, leaseMaxMs: 900 },
     'leaseMinMs: 50000 is above leaseMaxMs, which is 900; set both, leaseMinMs to 48000 or less and leaseMaxMs at least 1.25 times leaseMinMs',
   ],
