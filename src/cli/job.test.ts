@@ -108,6 +108,30 @@ it('submits a job, waits for it, and prints its result; its outputs are the same
   expect(readdirSync(FOLDER).sort()).toContain('a')
 }, 120_000)
 
+it('gives the outputs and the result of the last job of a name, after a failed and a cancelled one', async () => {
+  const tagged = join(FOLDER, 'tagged.mjs')
+  writeFileSync(
+    tagged,
+    `export default async (ctx) => {
+      for (let n = 1; n <= ctx.input.outputs; n += 1) ctx.emit(n, ctx.input.tag + n)
+      await ctx.checkpoint(1)
+      if (ctx.input.fails) throw new Error('no ' + ctx.input.tag)
+      return ctx.input.tag
+    }`,
+  )
+  const submit = (tag: string, outputs: number, fails = false) => {
+    const input = JSON.stringify({ tag, outputs, fails })
+    return job(0, 'submit', 'again', '--module', tagged, '--input', input, '--wait')
+  }
+  expect(await submit('first', 3, true)).toMatchObject({ code: 1, out: 'again failed: Error: no first\n' })
+  expect((await job(1, 'logs', 'again')).out).toBe('1  first1\n2  first2\n3  first3\n')
+  expect(await submit('second', 2)).toMatchObject({ code: 0, out: 'second\n' })
+  expect((await job(1, 'logs', 'again')).out).toBe('1  second1\n2  second2\n')
+  await job(2, 'cancel', 'again')
+  expect(await submit('third', 0)).toMatchObject({ code: 0, out: 'third\n' })
+  expect((await job(1, 'logs', 'again')).out).toBe('')
+}, 120_000)
+
 it('lists jobs with their progress at every node, and cancels one', async () => {
   const input = JSON.stringify({ last: 10, stopAt: 5 })
   const submitted = await job(1, 'submit', 'halted', '--module', COUNT, '--input', input)

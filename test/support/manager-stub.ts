@@ -69,6 +69,7 @@ export function createWriter(
           status: stub.status,
           owner: ['a', 1],
           assignment: stub.assignment,
+          submission: stub.assignment,
           reason: '',
           declined: [],
           epoch: stub.epoch,

@@ -16,7 +16,7 @@ import { type RecoveryOptions, recoveryGroup, recoveryInsight } from './group.ts
 import { checkedManagerStable, findRecoveryFault, lengthOfIds, MOST_NODES } from './wire.ts'
 
 /** Twice in a message of less than 1300 bytes: the holders of a checkpoint, and the nodes that declined. */
-const LONGEST_IDS = 150
+const LONGEST_IDS = 128
 
 function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   const { mode = 'majority', priority = 0, data, options = {} } = asked

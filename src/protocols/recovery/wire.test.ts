@@ -7,8 +7,8 @@ import { checkedRecoveryStable, findRecoveryFault, MOST_NODES } from './wire.ts'
 
 const MOST = 2 ** 52
 const JOB = 'j'.repeat(100)
-/** The largest group that the options allow: sixteen ids in 150 characters of JSON. */
-const NODES = Array.from({ length: MOST_NODES }, (_, place) => `node-${place.toString(36)}`)
+/** The largest group that the options allow: sixteen ids in 128 characters of JSON. */
+const NODES = Array.from({ length: MOST_NODES }, (_, place) => `nod-${place.toString(36)}`)
 const ASSIGNMENT = [MOST, MOST]
 const ID = { job: JOB, assignment: ASSIGNMENT, epoch: MOST, token: MOST }
 const CODE = { name: 'evenodd', columns: MOST_NODES, data: MOST_NODES - 2 }
@@ -21,8 +21,9 @@ const ENTRY = {
     name: JOB,
     rank: ASSIGNMENT,
     status: 'running',
-    owner: ['node-f', MOST],
+    owner: ['nod-f', MOST],
     assignment: ASSIGNMENT,
+    submission: ASSIGNMENT,
     reason: REASON,
     declined: NODES,
   },
@@ -146,7 +147,7 @@ describe('the options of a real node', () => {
       ['a', 'b'.repeat(200)],
       {},
       'peers',
-      'the ids are too long for the messages of recovery: use at most 150 characters in all',
+      'the ids are too long for the messages of recovery: use at most 128 characters in all',
     ],
     [['a'], {}, 'peers', 'is empty; recovery needs at least two nodes'],
     [

@@ -73,6 +73,7 @@ const record = fields(
     status: oneOf(['submitted', 'waiting', 'running', 'done', 'failed', 'cancelled', 'lost']),
     owner: orNull(pair(node, whole(1, MOST_COUNT))),
     assignment,
+    submission: assignment,
     reason,
     declined: listOf(node, MOST_NODES),
   },

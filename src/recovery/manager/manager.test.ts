@@ -4,6 +4,7 @@ import type { NodeId } from '../../core/index.ts'
 import {
   type Assignment,
   codeFor,
+  compareAssignments,
   compareCheckpoints,
   type GroupView,
   jobsOf,
@@ -136,6 +137,21 @@ describe('a submission', () => {
     expect(group.of('submissionFailed')).toMatchObject([
       { node: 3, reason: 'the name is in use: that job is running' },
     ])
+  })
+
+  it('of a name whose job has failed is larger than the earlier one, and stays the same through its runs', () => {
+    group.command(owner, { do: 'threw', job: 'sum', assignment, reason: 'boom' })
+    const before = jobsOf(group.state(1))[0]?.submission
+    group.command(3, { do: 'submit', job: 'sum' })
+    const submitted = group.of('submitted').at(-1)?.assignment
+    if (before === undefined || submitted === undefined) throw new Error('no submission')
+    expect(compareAssignments(submitted, before)).toBeGreaterThan(0)
+    group.checkpoint(3, submitted, 0)
+    group.store(3)
+    group.install(20, 2, [2, 3])
+    for (const node of [2, 3])
+      expect(jobsOf(group.state(node))).toMatchObject([{ status: 'running', submission: submitted }])
+    expect(group.of('start').at(-1)?.assignment).toEqual([20, expect.any(Number)])
   })
 
   it('of an invalid name is refused', () => {

@@ -77,6 +77,7 @@ function submitJob(work: Work, view: GroupView, from: NodeId, job: string): void
     status: 'submitted',
     owner: member,
     assignment,
+    submission: assignment,
     reason: '',
     declined: [],
   } as const

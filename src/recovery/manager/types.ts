@@ -54,6 +54,8 @@ export type JobRecord = {
   readonly owner: Owner | null
   /** The last assignment of the job; every `running` period has its own. */
   readonly assignment: Assignment
+  /** The assignment of its submission: larger for every later job of the same name. */
+  readonly submission: Assignment
   /** Why it failed, was lost or cannot be placed; empty otherwise. */
   readonly reason: string
   /** Nodes that declined to run it. */

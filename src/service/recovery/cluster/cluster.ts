@@ -2,13 +2,20 @@
 import { EventEmitter } from 'node:events'
 import { resolve as resolvePath } from 'node:path'
 import type { NodeId } from '../../../core/index.ts'
-import { JOB_NAME, type JobView } from '../../../recovery/manager/types.ts'
+import { compareAssignments, JOB_NAME, type JobView } from '../../../recovery/manager/types.ts'
 import { InvalidArgumentError, NodeClosedError } from '../../node/index.ts'
 import type { JobDefinition, JobProgress } from '../jobs/content.ts'
 import type { JobFunction } from '../jobs/context.ts'
-import { InvalidJobValueError, JobExistsError, JobRefusedError, UnknownJobError } from '../jobs/errors.ts'
+import {
+  InvalidJobValueError,
+  JobCancelledError,
+  JobExistsError,
+  JobRefusedError,
+  UnknownJobError,
+} from '../jobs/errors.ts'
 import { digestOfModule } from '../jobs/module-run.ts'
 import { decodeValue, encodeValue } from '../jobs/value.ts'
+import { submissionOf } from '../sink/index.ts'
 import type { NodeRequest, SentProgress } from './data-port.ts'
 import { assertKnown, createHandle, type HandlePorts, type JobHandle, type JobState } from './handle.ts'
 import type { ClusterParts } from './open.ts'
@@ -124,9 +131,10 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   }
 
   /** The released outputs of a job, in the order of their numbers. Empty with a sink of your own. */
-  logs(name: string): Promise<readonly NumberedResult[]> {
+  async logs(name: string): Promise<readonly NumberedResult[]> {
     checkName(name)
-    return this.#parts.outputs.outputs(name)
+    const job = this.#find(name)
+    return job === null ? [] : this.#parts.outputs.outputs(name, submissionOf(job.submission))
   }
 
   /** Ends a job and deletes its checkpoints. Rejects with UnknownJobError. */
@@ -188,12 +196,15 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     }
   }
 
-  async #resultOf(job: string, signal?: AbortSignal): Promise<{ readonly value: unknown }> {
+  async #resultOf({ name, submission }: JobView, signal?: AbortSignal): Promise<{ readonly value: unknown }> {
     const either = signal === undefined ? this.#parts.signal : AbortSignal.any([signal, this.#parts.signal])
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- until a node that has it answers
-      const result = await this.#parts.outputs.result(job)
+      const result = await this.#parts.outputs.result(name, submissionOf(submission))
       if (result !== null) return result
+      const current = this.#find(name)?.submission
+      if (current === undefined || compareAssignments(current, submission) !== 0)
+        throw new JobCancelledError(name)
       // oxlint-disable-next-line no-await-in-loop -- before it asks again
       await pause(RETRY_MS, either)
     }

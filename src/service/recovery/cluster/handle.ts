@@ -43,8 +43,8 @@ export type HandlePorts = {
   find(job: string): JobView | null
   /** Resolves to true when the condition holds; to false when the node closes first. Rejects when aborted. */
   until(isSo: () => boolean, signal?: AbortSignal): Promise<boolean>
-  /** Null if it is not known yet. */
-  resultOf(job: string, signal?: AbortSignal): Promise<{ readonly value: unknown }>
+  /** Waits until it is known. Rejects with JobCancelledError if another job takes the name. */
+  resultOf(job: JobView, signal?: AbortSignal): Promise<{ readonly value: unknown }>
   statusOf(job: string): Promise<JobState>
   cancel(job: string): Promise<void>
 }
@@ -72,10 +72,10 @@ export function createHandle<Result>(
       }
       const isOpen = await ports.until(hasEnded, signal)
       if (!isOpen) throw new JobRefusedError(name, 'this node was closed before the job ended')
-      const { status, reason } = ports.find(name) ?? { status: 'cancelled', reason: '' }
-      if (status === 'failed') throw new JobFailedError(name, reason)
-      if (status === 'cancelled') throw new JobCancelledError(name)
-      return (await ports.resultOf(name, signal)).value as Result
+      const job = ports.find(name)
+      if (job === null || job.status === 'cancelled') throw new JobCancelledError(name)
+      if (job.status === 'failed') throw new JobFailedError(name, job.reason)
+      return (await ports.resultOf(job, signal)).value as Result
     },
     async status() {
       await submitting

@@ -2,7 +2,6 @@
  * The host of the fault manager in a real process: carries out its outputs. Outputs arrive within a step of the protocol,
  * so all effects are deferred.
  */
-import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { Assignment, CheckpointId, Commit, ManagerOutput } from '../../../recovery/manager/types.ts'
 import { compareAssignments } from '../../../recovery/manager/types.ts'
@@ -11,7 +10,7 @@ import { encodeContent, type JobDefinition, type JobProgress, type NumberedOutpu
 import { JobExistsError, JobFencedError, JobRefusedError } from '../jobs/errors.ts'
 import { type Execute, JobRun, type RunEnd } from '../jobs/run.ts'
 import { decodeValue } from '../jobs/value.ts'
-import type { Acceptance } from '../sink/index.ts'
+import { type Acceptance, submissionOf } from '../sink/index.ts'
 import { CheckpointWriter } from './checkpoint-writer.ts'
 import { ColumnTasks } from './column-tasks.ts'
 import { pause } from './pause.ts'
@@ -190,7 +189,7 @@ export class Host {
     const submission = this.#submissions.get(job)
     if (submission === undefined) return
     const content = await encodeContent({
-      submission: randomBytes(12).toString('hex'),
+      submission: submissionOf(assignment),
       definition: submission.definition,
       state: null,
       outputs: [],

@@ -29,7 +29,7 @@ export type JobProgress = {
 }
 
 export type JobContent = {
-  /** Random. Tells the outputs of this job from those of an earlier job of the same name. */
+  /** Tells the outputs of this job from those of an earlier job of the same name (sink/submission.ts). */
   readonly submission: string
   readonly definition: JobDefinition
   /** Null before the first checkpoint of the job itself. */

@@ -12,7 +12,11 @@ export type JobContext<State = unknown, Input = unknown> = {
   readonly input: Input
   /** Aborted when the job must stop: it was cancelled, another node runs it, or this node closes. */
   readonly signal: AbortSignal
-  /** Larger in every later run of the job. A resource that remembers the largest can refuse the writes of an older run. */
+  /**
+   * Of the view in which this run was assigned: larger in every later view. A resource that remembers the largest can
+   * refuse the writes of a node that left the group. Two runs in one view have the same token; the signal of the first is
+   * aborted before the second starts.
+   */
   readonly token: number
   /** The state of the last committed checkpoint; undefined in the first run. */
   restore(): Promise<State | undefined>

@@ -2,8 +2,8 @@
  * A sink in a directory that one process at a time writes to, or that all nodes share: FOLDER/JOB/SEQ.json, one file per
  * output, written beside and linked, so that a file is complete and never replaced. A `Uint8Array` becomes SEQ.bin.
  *
- * `.sink.json` in the folder of a job has its largest token. When another job takes the name, the outputs of the earlier
- * one are moved to JOB~before-TOKEN, which cannot be the name of a job.
+ * `.sink.json` in the folder of a job has its submission and its largest token. When another job takes the name, the
+ * outputs of the earlier one are moved to JOB~before-SUBMISSION, which cannot be the name of a job.
  */
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
@@ -40,16 +40,28 @@ async function acceptOutput(place: string, entry: SinkEntry): Promise<Acceptance
   try {
     const folder = join(place, entry.job)
     const fence = await readFence(folder)
-    if (fence !== null && fence.token > entry.token) return 'fenced'
-    if (fence !== null && fence.submission !== entry.submission)
-      await rename(folder, `${folder}~before-${entry.token}`)
     const { submission, token } = entry
+    const isSame = fence?.submission === submission
+    if (fence !== null && (isSame ? token < fence.token : submission < fence.submission)) return 'fenced'
+    if (fence !== null && !isSame) await moveAside(folder, fence)
     await mkdir(folder, { recursive: true })
-    if (fence?.submission !== submission || fence.token !== token)
+    if (!isSame || fence.token !== token)
       await writeFileSafely(folder, FENCE, Buffer.from(JSON.stringify({ submission, token })), rename)
     return await writeOutput(folder, entry)
   } catch (error) {
     throw new SinkFailedError(place, error)
+  }
+}
+
+/** The name is taken if a late output of that submission arrived after a crash between this and the next fence. */
+async function moveAside(folder: string, { submission }: Fence): Promise<void> {
+  const target = `${folder}~before-${submission}`
+  try {
+    await rename(folder, target)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error
+    await rename(folder, `${target}-${randomBytes(4).toString('hex')}`)
   }
 }
 

@@ -9,8 +9,9 @@ export function openMemorySink(deliver: (entry: SinkEntry) => void | Promise<voi
   const accept = async (entry: SinkEntry): Promise<Acceptance> => {
     const { job, submission, seq, token } = entry
     const known = jobs.get(job)
-    if (known !== undefined && token < known.token) return 'fenced'
-    const seqs = known?.submission === submission ? known.seqs : new Set<number>()
+    const isSame = known?.submission === submission
+    if (known !== undefined && (isSame ? token < known.token : submission < known.submission)) return 'fenced'
+    const seqs = isSame ? known.seqs : new Set<number>()
     jobs.set(job, { submission, token, seqs })
     if (seqs.has(seq)) return 'duplicate'
     await deliver(entry)

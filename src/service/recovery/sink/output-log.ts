@@ -13,6 +13,7 @@ import { makeFolder } from '../../runtime/index.ts'
 import { decodeValue, encodeValue } from '../jobs/value.ts'
 import { SinkFailedError } from './errors.ts'
 import type { Acceptance } from './sink.ts'
+import { SUBMISSION_FORM } from './submission.ts'
 
 /** `value` is encoded. The result of a job has no number. */
 export type LogEntry = {
@@ -28,7 +29,6 @@ type Place = { readonly at: number; readonly length: number }
 
 type LogRecord = { readonly seq: number | null; readonly token: number; readonly value: Uint8Array | null }
 
-export const SUBMISSION_FORM = /^[0-9a-f]{16,64}$/
 const PREFIX_BYTES = 8
 
 /** The outputs of one submitted job. */
@@ -169,13 +169,13 @@ export class OutputLog {
   }
 
   async accept({ job, submission, seq, token, value }: LogEntry): Promise<Acceptance> {
-    const newest = this.newest(job)
+    const logs = this.#jobs.get(job)
     // Another job has taken the name.
-    if (newest !== null && newest.submission !== submission && newest.token > token) return 'fenced'
+    if (logs !== undefined && [...logs.keys()].some((other) => other > submission)) return 'fenced'
     try {
       const acceptance = await this.#logOf(job, submission).accept({ seq, token, value })
       for (const log of this.#jobs.get(job)?.values() ?? [])
-        if (log.submission !== submission && log.token < token) this.#drop(job, log).catch(() => {})
+        if (log.submission < submission) this.#drop(job, log).catch(() => {})
       return acceptance
     } catch (error) {
       throw new SinkFailedError(this.place, error)
@@ -191,15 +191,6 @@ export class OutputLog {
     this.#jobs.get(job)?.delete(log.submission)
     await log.close()
     await rm(log.file, { force: true })
-  }
-
-  /** Of the job that uses the name now, or used it last. */
-  newest(job: string): JobLog | null {
-    const logs = [...(this.#jobs.get(job)?.values() ?? [])]
-    return logs.reduce<JobLog | null>(
-      (best, log) => (best === null || log.token > best.token ? log : best),
-      null,
-    )
   }
 
   find(job: string, submission: string): JobLog | null {

@@ -6,9 +6,10 @@
 import type { NodeId } from '../../../core/index.ts'
 import { decodeValue, encodeValue } from '../jobs/value.ts'
 import { SinkFailedError } from './errors.ts'
-import { type LogEntry, type LogSummary, OutputLog, SUBMISSION_FORM } from './output-log.ts'
+import { type LogEntry, type LogSummary, OutputLog } from './output-log.ts'
 import type { PeerMessages } from './peer-messages.ts'
 import type { Acceptance, Sink } from './sink.ts'
+import { SUBMISSION_FORM } from './submission.ts'
 
 export type ReplicatedOptions = {
   readonly self: NodeId
@@ -88,10 +89,13 @@ export class ReplicatedSink implements Sink {
     })
   }
 
-  /** All outputs of the newest job of that name, in the order of their numbers. */
-  async outputs(job: string): Promise<readonly { readonly seq: number; readonly output: unknown }[]> {
+  /** All outputs of one submission of a job, in the order of their numbers. */
+  async outputs(
+    job: string,
+    submission: string,
+  ): Promise<readonly { readonly seq: number; readonly output: unknown }[]> {
     await this.catchUp(job)
-    const log = this.#log.newest(job)
+    const log = this.#log.find(job, submission)
     const seqs = [...(log?.seqs ?? [])].sort((a, b) => a - b)
     return Promise.all(
       seqs.map(async (seq) => ({ seq, output: decodeValue((await log?.read(seq)) as Uint8Array) })),
@@ -99,9 +103,9 @@ export class ReplicatedSink implements Sink {
   }
 
   /** Null if it is not known here, or at any node that answers. */
-  async result(job: string): Promise<{ readonly value: unknown } | null> {
-    if (this.#log.newest(job)?.hasResult !== true) await this.catchUp(job)
-    const bytes = (await this.#log.newest(job)?.read(null)) ?? null
+  async result(job: string, submission: string): Promise<{ readonly value: unknown } | null> {
+    if (this.#log.find(job, submission)?.hasResult !== true) await this.catchUp(job)
+    const bytes = (await this.#log.find(job, submission)?.read(null)) ?? null
     return bytes === null ? null : { value: decodeValue(bytes) }
   }
 

@@ -12,6 +12,7 @@ import {
   ReplicatedSink,
   type SinkEntry,
   type SinkRequest,
+  submissionOf,
 } from './index.ts'
 
 const ROOT = mkdtempSync(join(tmpdir(), 'conclave-sink-'))
@@ -81,7 +82,7 @@ describe('the replicated sink', () => {
     const group = await openGroup(folder)
     return {
       sink: group.at('a'),
-      outputs: async (job) => listOf(await group.at('b').outputs(job)),
+      outputs: async (job, submission) => listOf(await group.at('b').outputs(job, submission)),
       async reopen() {
         await Promise.all(['a', 'b', 'c'].map((node) => group.at(node).close()))
         return openUnderTest(group.folder)
@@ -90,9 +91,10 @@ describe('the replicated sink', () => {
   }
   checkSink(() => openUnderTest())
 
+  const SUBMISSION = submissionOf([1, 7])
   const entry = (seq: number): SinkEntry => ({
     job: 'render',
-    submission: 'c'.repeat(24),
+    submission: SUBMISSION,
     seq,
     token: 1,
     output: seq,
@@ -103,7 +105,7 @@ describe('the replicated sink', () => {
     down.add('c')
     expect(await at('a').accept(entry(0))).toBe('accepted')
     down.clear()
-    expect(listOf(await at('c').outputs('render'))).toEqual([[0, 0]])
+    expect(listOf(await at('c').outputs('render', SUBMISSION))).toEqual([[0, 0]])
   })
 
   it('rejects without a majority, and names the nodes that did not answer', async () => {
@@ -134,7 +136,7 @@ describe('the replicated sink', () => {
     }
     const again = await openGroup(group.folder)
     expect(await again.at('a').accept(entry(1))).toBe('accepted')
-    expect(listOf(await again.at('b').outputs('render'))).toEqual([
+    expect(listOf(await again.at('b').outputs('render', SUBMISSION))).toEqual([
       [0, 0],
       [1, 1],
     ])
@@ -145,7 +147,7 @@ describe('the replicated sink', () => {
     const { job, submission, token } = entry(0)
     const value = encodeValue({ total: 42 }, 'result')
     await at('a').acceptEncoded({ job, submission, seq: null, token, value })
-    expect(await at('c').result('render')).toEqual({ value: { total: 42 } })
-    expect(await at('c').result('other')).toBeNull()
+    expect(await at('c').result('render', SUBMISSION)).toEqual({ value: { total: 42 } })
+    expect(await at('c').result('other', SUBMISSION)).toBeNull()
   })
 })
