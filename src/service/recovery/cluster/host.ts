@@ -6,13 +6,13 @@ import { setMaxListeners } from 'node:events'
 import type { Assignment, CheckpointId, Commit, ManagerOutput } from '../../../recovery/manager/types.ts'
 import { compareAssignments } from '../../../recovery/manager/types.ts'
 import { type BadColumn, type Checkpoints, UnrestorableError } from '../checkpoints/index.ts'
-import { encodeContent, type JobDefinition, type JobProgress, type NumberedOutput } from '../jobs/content.ts'
+import { encodeContent, type JobDefinition, type JobProgress } from '../jobs/content.ts'
 import { JobExistsError, JobFencedError, JobRefusedError } from '../jobs/errors.ts'
 import { type Execute, JobRun, type RunEnd } from '../jobs/run.ts'
-import { decodeValue } from '../jobs/value.ts'
-import { type Acceptance, submissionOf } from '../sink/index.ts'
+import { submissionOf } from '../sink/index.ts'
 import { CheckpointWriter } from './checkpoint-writer.ts'
 import { ColumnTasks } from './column-tasks.ts'
+import { type Delivery, Outbox } from './outbox.ts'
 import { pause } from './pause.ts'
 import type { ManagerPort } from './ports.ts'
 
@@ -27,29 +27,6 @@ export type HostEvents = {
   /** Columns were found missing or damaged. */
   suspect(commit: Commit, bad: readonly BadColumn[]): void
   warn(what: string, detail: string): void
-}
-
-/** Where outputs and results go. */
-export type Delivery = {
-  output(
-    entry: {
-      readonly job: string
-      readonly submission: string
-      readonly seq: number
-      readonly token: number
-      readonly output: unknown
-    },
-    signal: AbortSignal,
-  ): Promise<Acceptance>
-  result(
-    entry: {
-      readonly job: string
-      readonly submission: string
-      readonly token: number
-      readonly value: Uint8Array
-    },
-    signal: AbortSignal,
-  ): Promise<Acceptance>
 }
 
 export type HostOptions = {
@@ -77,17 +54,19 @@ export class Host {
   readonly #options: HostOptions
   readonly #writer: CheckpointWriter
   readonly #tasks: ColumnTasks
+  readonly #outbox: Outbox
   readonly #runs = new Map<string, Running>()
   readonly #submissions = new Map<string, Submission>()
   readonly #closing = new AbortController()
 
   constructor(options: HostOptions) {
-    const { manager, checkpoints, stored, events } = options
+    const { manager, checkpoints, stored, events, delivery } = options
     const { warn, suspect } = events
     this.#options = options
     // Every transfer of a column listens to it.
     setMaxListeners(0, this.#closing.signal)
     this.#writer = new CheckpointWriter(manager, checkpoints)
+    this.#outbox = new Outbox(delivery, (detail) => warn('sink', detail))
     this.#tasks = new ColumnTasks({
       manager,
       checkpoints,
@@ -240,8 +219,10 @@ export class Host {
         },
         execute,
         store: (content, signal) => this.#writer.store(job, assignment, content, signal),
-        release: (output, submission, signal) => this.#release({ job, submission, token }, output, signal),
-        publish: (value, submission, signal) => this.#publish({ job, submission, token }, value, signal),
+        release: (output, submission, signal) =>
+          this.#outbox.release({ job, submission, token }, output, signal),
+        publish: (value, submission, signal) =>
+          this.#outbox.publish({ job, submission, token }, value, signal),
         progressed: (progress) => events.progressed(job, progress),
         log: (text) => events.log(job, text),
       },
@@ -284,44 +265,6 @@ export class Host {
         break
       default:
         end satisfies never
-    }
-  }
-
-  // ---- Outputs ----
-
-  async #release(
-    at: { readonly job: string; readonly submission: string; readonly token: number },
-    { seq, value }: NumberedOutput,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { delivery } = this.#options
-    const output = decodeValue(value)
-    await this.#deliver(at.job, () => delivery.output({ ...at, seq, output }, signal), signal)
-  }
-
-  async #publish(
-    at: { readonly job: string; readonly submission: string; readonly token: number },
-    value: Uint8Array,
-    signal: AbortSignal,
-  ): Promise<void> {
-    await this.#deliver(at.job, () => this.#options.delivery.result({ ...at, value }, signal), signal)
-  }
-
-  /** Offers an output until the sink has it. */
-  async #deliver(job: string, offer: () => Promise<Acceptance>, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      try {
-        // oxlint-disable-next-line no-await-in-loop -- one offer after the other
-        const acceptance = await offer()
-        if (acceptance !== 'fenced') return
-      } catch (error) {
-        signal.throwIfAborted()
-        this.#options.events.warn('sink', `job "${job}": ${(error as Error).message}`)
-        // oxlint-disable-next-line no-await-in-loop -- before it tries again
-        await pause(RETRY_MS, signal)
-        continue
-      }
-      throw new JobFencedError(job, 'the sink has outputs of a later run')
     }
   }
 }

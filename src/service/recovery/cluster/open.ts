@@ -16,6 +16,7 @@ import { JobFunctions } from './functions.ts'
 import { Host } from './host.ts'
 import { type ManagerLink, openManagerLink } from './manager-link.ts'
 import { type ClusterOptions, type ClusterSettings, clusterSettings } from './options.ts'
+import { createForgetter, followViews } from './upkeep.ts'
 import { Watch } from './watch.ts'
 
 /** What a cluster is made of. */
@@ -62,9 +63,10 @@ class Opening {
   readonly #watch = new Watch()
   readonly #closing = new AbortController()
   readonly #stalls = new Map<string, number>()
-  #known: ReadonlySet<string> = new Set()
   /** How to close what is open, in the order of opening. */
   readonly #opened: (() => Promise<void> | void)[] = []
+  /** Warnings from before there is a cluster, which has listeners once it was returned. */
+  #warnings: { readonly what: string; readonly detail: string }[] = []
   /** Outputs of the protocol before there is a host. */
   #early: ManagerOutput[] = []
   #host: Host | null = null
@@ -91,7 +93,8 @@ class Opening {
       call: (node: NodeId, body: Uint8Array, signal?: AbortSignal) =>
         call(node, body, signal ?? this.#closing.signal),
     }
-    const outputs = await ReplicatedSink.open({ self, nodes, folder: join(data, 'outputs'), peers })
+    const warn = (detail: string): void => this.#warn('outputs', detail)
+    const outputs = await ReplicatedSink.open({ self, nodes, folder: join(data, 'outputs'), peers, warn })
     this.#opened.push(() => outputs.close())
     const { manager, failed } = await this.#openManager()
     const port = new DataPort({
@@ -131,9 +134,15 @@ class Opening {
     this.#host = host
     for (const output of this.#early) host.receive(output)
     this.#early = []
-    this.#followViews(cluster, outputs)
+    void followViews(cluster, this.#watch, this.#closing.signal, (view) => {
+      this.#emit('view', view)
+      if (view.token !== null) void outputs.catchUp()
+    })
     await manager.command({ do: 'slots', slots })
     care.scrubEvery(settings.scrubIntervalMs)
+    setImmediate(() => {
+      for (const warning of this.#warnings.splice(0)) this.#emit('warning', warning)
+    })
     return cluster
   }
 
@@ -152,7 +161,10 @@ class Opening {
     if (cluster !== null) queueMicrotask(() => cluster.emit(event, ...values))
   }
 
-  readonly #warn = (what: string, detail: string): void => this.#emit('warning', { what, detail })
+  readonly #warn = (what: string, detail: string): void => {
+    if (this.#cluster === null) this.#warnings.push({ what, detail })
+    else this.#emit('warning', { what, detail })
+  }
 
   async #openStore(): Promise<ColumnStore> {
     const { store: given, sink, election } = this.#settings
@@ -241,6 +253,7 @@ class Opening {
   }): Host {
     const { manager, checkpoints, stored, functions, outputs, care } = parts
     const { sink, maxCheckpointBytes } = this.#settings
+    const forget = createForgetter(manager, outputs)
     const host = new Host({
       manager,
       checkpoints,
@@ -252,7 +265,7 @@ class Opening {
       },
       events: {
         changed: () => {
-          this.#forgetOutputs(manager, outputs)
+          forget()
           this.#emit('jobs')
         },
         step: (step, token) => this.#emit('step', { step, token }),
@@ -265,29 +278,5 @@ class Opening {
     })
     this.#opened.push(() => host.close())
     return host
-  }
-
-  /** A cancelled job leaves the table once all nodes know it. */
-  #forgetOutputs(manager: ManagerLink, outputs: ReplicatedSink): void {
-    const jobs = new Set(manager.look().jobs.map(({ name }) => name))
-    for (const job of this.#known) if (!jobs.has(job)) void outputs.forget(job).catch(() => {})
-    this.#known = jobs
-  }
-
-  /** Reports every new view, and fetches outputs that other nodes accepted while this node was away. */
-  #followViews(cluster: Cluster, outputs: ReplicatedSink): void {
-    const { signal } = this.#closing
-    let last: number | null = null
-    const follow = async (): Promise<void> => {
-      while (!signal.aborted) {
-        // oxlint-disable-next-line no-await-in-loop -- one view after the other
-        await this.#watch.until(() => cluster.view().token !== last)
-        if (signal.aborted) return
-        last = cluster.view().token
-        this.#emit('view', cluster.view())
-        if (last !== null) void outputs.catchUp()
-      }
-    }
-    void follow()
   }
 }

@@ -1,17 +1,16 @@
 /**
- * The outputs of jobs on the disk of one node: one file per submitted job, to which records are appended.
- *
- *   record   4 bytes: length of the content; 4 bytes: CRC-32 of the content; the content, an encoded value
- *
- * A record counts once it is synced. A crash may leave the last record of a file incomplete: opening cuts it off.
+ * The outputs of jobs on the disk of one node: one file of records per submitted job. A record is an encoded value, and
+ * counts once it is synced.
  */
-import { type FileHandle, open, readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { JOB_NAME } from '../../../recovery/manager/types.ts'
 import { makeFolder } from '../../runtime/index.ts'
 import { decodeValue, encodeValue } from '../jobs/value.ts'
+import { type DiskCalls, REAL_CALLS } from '../store/disk.ts'
 import { SinkFailedError } from './errors.ts'
+import { type Place, RecordFile } from './record-file.ts'
 import type { Acceptance } from './sink.ts'
 import { SUBMISSION_FORM } from './submission.ts'
 
@@ -24,31 +23,42 @@ export type LogEntry = {
   readonly value: Uint8Array
 }
 
-/** Where a record is in its file. */
-type Place = { readonly at: number; readonly length: number }
-
 type LogRecord = { readonly seq: number | null; readonly token: number; readonly value: Uint8Array | null }
 
-const PREFIX_BYTES = 8
+export type LogOptions = {
+  readonly calls?: DiskCalls
+  /** Records were found damaged. */
+  readonly warn?: (detail: string) => void
+}
 
 /** The outputs of one submitted job. */
-class JobLog {
+export class JobLog {
   readonly file: string
   readonly submission: string
   token = 0
+  readonly #records: RecordFile
+  readonly #warn: (detail: string) => void
   #result: Place | null = null
   readonly #outputs = new Map<number, Place>()
-  #handle: FileHandle | null = null
   /** One record after the other. */
   #queue: Promise<unknown> = Promise.resolve()
 
-  constructor(file: string, submission: string) {
+  constructor(file: string, submission: string, { calls, warn }: Required<LogOptions>) {
     this.file = file
     this.submission = submission
+    this.#records = new RecordFile(file, calls)
+    this.#warn = warn
   }
 
   get size(): number {
     return this.#outputs.size
+  }
+
+  /** Equal for equal sets of numbers: exclusive or of their checksums. */
+  get numbers(): number {
+    let sum = 0
+    for (const seq of this.#outputs.keys()) sum ^= crc32(String(seq))
+    return sum
   }
 
   get hasResult(): boolean {
@@ -65,36 +75,38 @@ class JobLog {
 
   /** The output of this number; with null, the result. Null if it is not there. */
   async read(seq: number | null): Promise<Uint8Array | null> {
-    const place = seq === null ? this.#result : this.#outputs.get(seq)
-    if (place === undefined || place === null) return null
-    this.#handle ??= await open(this.file, 'a+', 0o600)
-    const content = Buffer.allocUnsafe(place.length)
-    await this.#handle.read(content, 0, place.length, place.at)
-    return (decodeValue(content) as LogRecord).value
+    const place = this.#placeOf(seq)
+    if (place === null) return null
+    const content = await this.#records.read(place)
+    if (content !== null) return (decodeValue(content) as LogRecord).value
+    // Other nodes have it: this node fetches it again.
+    if (this.#placeOf(seq) === place) {
+      this.#warn(`${this.file}: the record at byte ${place.at} is damaged; it is fetched from another node`)
+      if (seq === null) this.#result = null
+      else this.#outputs.delete(seq)
+    }
+    return null
   }
 
   async load(): Promise<void> {
-    const bytes = await readFile(this.file)
-    let at = 0
-    while (at + PREFIX_BYTES <= bytes.length) {
-      const length = bytes.readUInt32LE(at)
-      const end = at + PREFIX_BYTES + length
-      const content = bytes.subarray(at + PREFIX_BYTES, end)
-      if (end > bytes.length || bytes.readUInt32LE(at + 4) !== crc32(content)) break
-      this.#apply(decodeValue(content) as LogRecord, { at: at + PREFIX_BYTES, length })
-      at = end
-    }
-    if (at < bytes.length) {
-      const handle = await open(this.file, 'r+')
-      await handle.truncate(at)
-      await handle.close()
-    }
+    const { damaged, cut } = await this.#records.load((content, place) =>
+      this.#apply(decodeValue(content) as LogRecord, place),
+    )
+    if (damaged > 0)
+      this.#warn(
+        `${this.file}: ${damaged} records are damaged, and ${cut} bytes were cut off; they are fetched from other nodes`,
+      )
   }
 
   accept(record: LogRecord): Promise<Acceptance> {
     const accepting = this.#queue.then(() => this.#accept(record))
     this.#queue = accepting.catch(() => {})
     return accepting
+  }
+
+  async close(): Promise<void> {
+    await this.#queue
+    await this.#records.close()
   }
 
   async #accept(record: LogRecord): Promise<Acceptance> {
@@ -108,21 +120,11 @@ class JobLog {
   }
 
   async #append(record: LogRecord): Promise<void> {
-    const content = encodeValue(record, 'output')
-    const prefix = Buffer.alloc(PREFIX_BYTES)
-    prefix.writeUInt32LE(content.length)
-    prefix.writeUInt32LE(crc32(content), 4)
-    this.#handle ??= await open(this.file, 'a+', 0o600)
-    const { size } = await this.#handle.stat()
-    try {
-      await this.#handle.writev([prefix, content])
-      await this.#handle.datasync()
-    } catch (error) {
-      // Without this, what follows a torn record would be lost with it.
-      await this.#handle.truncate(size).catch(() => {})
-      throw error
-    }
-    this.#apply(record, { at: size + PREFIX_BYTES, length: content.length })
+    this.#apply(record, await this.#records.append(encodeValue(record, 'output')))
+  }
+
+  #placeOf(seq: number | null): Place | null {
+    return seq === null ? this.#result : (this.#outputs.get(seq) ?? null)
   }
 
   #apply({ seq, token, value }: LogRecord, place: Place): void {
@@ -131,12 +133,6 @@ class JobLog {
     if (seq === null) this.#result = place
     else this.#outputs.set(seq, place)
   }
-
-  async close(): Promise<void> {
-    await this.#queue
-    await this.#handle?.close()
-    this.#handle = null
-  }
 }
 
 export type LogSummary = {
@@ -144,6 +140,7 @@ export type LogSummary = {
   readonly submission: string
   readonly token: number
   readonly outputs: number
+  readonly numbers: number
   readonly hasResult: boolean
 }
 
@@ -152,13 +149,19 @@ export class OutputLog {
   /** By job, then by submission. */
   readonly #jobs = new Map<string, Map<string, JobLog>>()
 
-  private constructor(place: string) {
+  readonly #options: Required<LogOptions>
+
+  private constructor(place: string, options: Required<LogOptions>) {
     this.place = place
+    this.#options = options
   }
 
-  static async open(folder: string): Promise<OutputLog> {
+  static async open(
+    folder: string,
+    { calls = REAL_CALLS, warn = () => {} }: LogOptions = {},
+  ): Promise<OutputLog> {
     makeFolder(folder)
-    const log = new OutputLog(folder)
+    const log = new OutputLog(folder, { calls, warn })
     for (const name of await readdir(folder)) {
       const [job = '', submission = ''] = name.replace(/\.log$/, '').split('~')
       if (!name.endsWith('.log') || !JOB_NAME.test(job) || !SUBMISSION_FORM.test(submission)) continue
@@ -199,11 +202,12 @@ export class OutputLog {
 
   summaries(): readonly LogSummary[] {
     return [...this.#jobs].flatMap(([job, logs]) =>
-      [...logs.values()].map(({ submission, token, size, hasResult }) => ({
+      [...logs.values()].map(({ submission, token, size, numbers, hasResult }) => ({
         job,
         submission,
         token,
         outputs: size,
+        numbers,
         hasResult,
       })),
     )
@@ -220,7 +224,7 @@ export class OutputLog {
     this.#jobs.set(job, logs)
     const known = logs.get(submission)
     if (known !== undefined) return known
-    const log = new JobLog(join(this.place, `${job}~${submission}.log`), submission)
+    const log = new JobLog(join(this.place, `${job}~${submission}.log`), submission, this.#options)
     logs.set(submission, log)
     return log
   }

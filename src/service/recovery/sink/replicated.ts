@@ -6,7 +6,7 @@
 import type { NodeId } from '../../../core/index.ts'
 import { decodeValue, encodeValue } from '../jobs/value.ts'
 import { SinkFailedError } from './errors.ts'
-import { type LogEntry, type LogSummary, OutputLog } from './output-log.ts'
+import { type JobLog, type LogEntry, type LogSummary, OutputLog } from './output-log.ts'
 import type { PeerMessages } from './peer-messages.ts'
 import type { Acceptance, Sink } from './sink.ts'
 import { SUBMISSION_FORM } from './submission.ts'
@@ -17,6 +17,8 @@ export type ReplicatedOptions = {
   readonly nodes: readonly NodeId[]
   readonly folder: string
   readonly peers: PeerMessages
+  /** Outputs on this node's disk were found damaged. */
+  readonly warn?: (detail: string) => void
 }
 
 /** Requests between the sinks of two nodes. */
@@ -53,7 +55,8 @@ export class ReplicatedSink implements Sink {
   }
 
   static async open(options: ReplicatedOptions): Promise<ReplicatedSink> {
-    return new ReplicatedSink(options, await OutputLog.open(options.folder))
+    const { folder, warn } = options
+    return new ReplicatedSink(options, await OutputLog.open(folder, warn === undefined ? {} : { warn }))
   }
 
   accept({ output, ...entry }: Parameters<Sink['accept']>[0], signal?: AbortSignal): Promise<Acceptance> {
@@ -96,10 +99,23 @@ export class ReplicatedSink implements Sink {
   ): Promise<readonly { readonly seq: number; readonly output: unknown }[]> {
     await this.catchUp(job)
     const log = this.#log.find(job, submission)
-    const seqs = [...(log?.seqs ?? [])].sort((a, b) => a - b)
-    return Promise.all(
-      seqs.map(async (seq) => ({ seq, output: decodeValue((await log?.read(seq)) as Uint8Array) })),
-    )
+    if (log === null) return []
+    const numbers = [...log.seqs].sort((a, b) => a - b)
+    const outputs: { readonly seq: number; readonly output: unknown }[] = []
+    for (const seq of numbers) {
+      // oxlint-disable-next-line no-await-in-loop -- one output at a time bounds the reads that are under way
+      const value = (await log.read(seq)) ?? (await this.#readAgain(job, log, seq))
+      outputs.push({ seq, output: decodeValue(value) })
+    }
+    return outputs
+  }
+
+  /** The output is damaged at this node. */
+  async #readAgain(job: string, log: JobLog, seq: number): Promise<Uint8Array> {
+    await this.catchUp(job)
+    const value = await log.read(seq)
+    if (value !== null) return value
+    throw new Error(`output ${seq} of job "${job}" is damaged at this node, and no other node sends it`)
   }
 
   /** Null if it is not known here, or at any node that answers. */
@@ -163,10 +179,11 @@ export class ReplicatedSink implements Sink {
 
   async #catchUpFrom(node: NodeId, wanted: string | null): Promise<void> {
     const summaries = (await this.#ask(node, { sink: 'summaries' })) as readonly LogSummary[]
-    for (const { job, submission, outputs, hasResult } of summaries) {
+    for (const { job, submission, outputs, numbers, hasResult } of summaries) {
       if (wanted !== null && job !== wanted) continue
       const own = this.#log.find(job, submission)
-      const isComplete = own !== null && own.size >= outputs && (own.hasResult || !hasResult)
+      const hasAll = own !== null && own.size === outputs && own.numbers === numbers
+      const isComplete = hasAll && (own.hasResult || !hasResult)
       // oxlint-disable-next-line no-await-in-loop -- one job at a time leaves the disk to the jobs that run
       if (!isComplete) await this.#fetchFrom(node, job, submission)
     }
@@ -178,7 +195,9 @@ export class ReplicatedSink implements Sink {
     do {
       const request = { sink: 'fetch', job, submission, seqs: missing } as const
       // oxlint-disable-next-line no-await-in-loop -- the next part depends on this one
-      const { token, outputs, result } = (await this.#ask(node, request)) as Fetched
+      const { token: theirs, outputs, result } = (await this.#ask(node, request)) as Fetched
+      // Outputs come from committed checkpoints, so those of an earlier run count, too.
+      const token = Math.max(theirs, this.#log.find(job, submission)?.token ?? 0)
       // oxlint-disable-next-line no-await-in-loop -- outputs in the order of their numbers
       for (const [seq, value] of outputs) await this.#log.accept({ job, submission, seq, token, value })
       // oxlint-disable-next-line no-await-in-loop -- the result after all outputs

@@ -1,5 +1,5 @@
 /** The sinks, each under the conformance suite, and what only the replicated one does. */
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -137,6 +137,39 @@ describe('the replicated sink', () => {
     const again = await openGroup(group.folder)
     expect(await again.at('a').accept(entry(1))).toBe('accepted')
     expect(listOf(await again.at('b').outputs('render', SUBMISSION))).toEqual([
+      [0, 0],
+      [1, 1],
+    ])
+  })
+
+  it('fetches an output that is damaged on the disk of the node that reads', async () => {
+    const { at, folder } = await openGroup()
+    for (const seq of [0, 1, 2]) {
+      // oxlint-disable-next-line no-await-in-loop -- one output after the other
+      await at('a').accept({ ...entry(seq), output: `output ${seq}` })
+    }
+    const [name = ''] = readdirSync(join(folder, 'b'))
+    const file = join(folder, 'b', name)
+    const bytes = readFileSync(file)
+    const place = bytes.indexOf('output 1')
+    bytes.write('outpux', place)
+    writeFileSync(file, bytes)
+    expect((await at('b').outputs('render', SUBMISSION)).map(({ output }) => output)).toEqual([
+      'output 0',
+      'output 1',
+      'output 2',
+    ])
+  })
+
+  it('fetches outputs of an earlier run, although this node has seen a later one', async () => {
+    const { at, down } = await openGroup()
+    down.add('a')
+    expect(await at('b').accept(entry(0))).toBe('accepted')
+    down.clear()
+    down.add('b').add('c')
+    await expect(at('a').accept({ ...entry(1), token: 9 })).rejects.toThrow('1 of 3 nodes have it')
+    down.clear()
+    expect(listOf(await at('a').outputs('render', SUBMISSION))).toEqual([
       [0, 0],
       [1, 1],
     ])

@@ -31,7 +31,7 @@ export type DiskStoreOptions = {
   readonly calls?: DiskCalls
 }
 
-const REAL_CALLS: DiskCalls = {
+export const REAL_CALLS: DiskCalls = {
   write: async (file, chunks) => (await file.writev(chunks as Uint8Array[])).bytesWritten,
   sync: (file) => file.datasync(),
 }
