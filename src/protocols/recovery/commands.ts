@@ -49,6 +49,7 @@ export function commands(nodes: readonly NodeId[]): z.ZodType<Command> {
     z.strictObject({ do: z.literal('finished'), job, assignment }),
     z.strictObject({ do: z.literal('threw'), job, assignment, reason }),
     z.strictObject({ do: z.literal('declined'), job, assignment, reason }),
+    z.strictObject({ do: z.literal('interrupted'), job, assignment, reason }),
     z.strictObject({
       do: z.literal('unrestorable'),
       job,

@@ -49,6 +49,8 @@ function carryOut(work: Work, command: ManagerCommand): string | null {
       return end(work, command, 'threw', command.reason, [])
     case 'declined':
       return end(work, command, 'declined', command.reason, [])
+    case 'interrupted':
+      return end(work, command, 'stopped', command.reason, [])
     case 'unrestorable':
       return end(work, command, 'stopped', 'its checkpoint could not be read', command.bad)
     default:

@@ -310,6 +310,10 @@ describe('the end of a run', () => {
       { do: 'declined', reason: 'unknown kind' },
       { status: 'running', owner: [2, 1], declined: [1] },
     ],
+    [
+      { do: 'interrupted', reason: 'the disks are full' },
+      { status: 'running', owner: [1, 1], declined: [], epoch: 0 },
+    ],
   ])('%j', (command, expected) => {
     group.command(owner, { ...command, job: 'sum', assignment } as ManagerCommand)
     expect(jobsOf(group.state(3))).toMatchObject([expected])

@@ -84,6 +84,7 @@ export const LONGEST_DIGEST = 64
  * `held`: a column is on this node's disk, and synced. The answer is `holds`, or `refused` if the fence has passed.
  * `lost`: a read or a scrub found the column bad or missing.
  * `finished`: the job has ended, and its last checkpoint, already committed, is its result.
+ * `interrupted`: a checkpoint could not be stored, and the job is to continue from the last one.
  * `unrestorable`: these columns of the commit could not be read.
  */
 export type ManagerCommand =
@@ -117,6 +118,12 @@ export type ManagerCommand =
   | { readonly do: 'threw'; readonly job: string; readonly assignment: Assignment; readonly reason: string }
   | {
       readonly do: 'declined'
+      readonly job: string
+      readonly assignment: Assignment
+      readonly reason: string
+    }
+  | {
+      readonly do: 'interrupted'
       readonly job: string
       readonly assignment: Assignment
       readonly reason: string

@@ -90,6 +90,33 @@ it('continues on the other disks when one is full, fails cleanly when too many a
   for (const result of await nodes.all('result writer')) expect(result).toBe('"a first run"')
 }, 180_000)
 
+it('continues a job from its last checkpoint when space is freed, although it let the error of the full disks pass', async () => {
+  const nodes = await JobNodes.start(
+    'abc',
+    `
+follow(cluster.job('careless', async (ctx) => {
+  const state = (await ctx.restore()) ?? { next: 1, runs: [] }
+  state.runs.push(state.next)
+  for (; state.next <= 4; state.next += 1) {
+    if (state.next === 3) { say('third'); while (!has('go')) { ctx.signal.throwIfAborted(); await wait(10) } }
+    await ctx.checkpoint({ ...state, next: state.next + 1, bytes: new Uint8Array(100_000) })
+  }
+  return state.runs
+}))
+`,
+  )
+  const [owner] = await nodes.first('third')
+  const others = nodes.ids.filter((id) => id !== owner)
+  for (const id of others) nodes.tell(`full-${id}`)
+  nodes.tell('go')
+  const [, warning] = await nodes.first('warning checkpoint')
+  expect(warning).toMatch(
+    /^job "careless" continues from its last checkpoint in 1 s: checkpoint 3 .* does not fit on the disks/,
+  )
+  for (const id of others) nodes.take(`full-${id}`)
+  for (const result of await nodes.all('result careless')) expect(result).toBe('[1,3]')
+}, 180_000)
+
 it('refuses a checkpoint that is larger than the disks or than the limit, and keeps the last one', async () => {
   const nodes = await JobNodes.start(
     'abc',

@@ -12,6 +12,7 @@ import { type Execute, JobRun, type RunEnd } from '../jobs/run.ts'
 import { submissionOf } from '../sink/index.ts'
 import { CheckpointWriter } from './checkpoint-writer.ts'
 import { ColumnTasks } from './column-tasks.ts'
+import { Interruptions } from './interruptions.ts'
 import { type Delivery, Outbox } from './outbox.ts'
 import { pause } from './pause.ts'
 import type { ManagerPort } from './ports.ts'
@@ -55,6 +56,7 @@ export class Host {
   readonly #writer: CheckpointWriter
   readonly #tasks: ColumnTasks
   readonly #outbox: Outbox
+  readonly #interruptions = new Interruptions()
   readonly #runs = new Map<string, Running>()
   readonly #submissions = new Map<string, Submission>()
   readonly #closing = new AbortController()
@@ -99,7 +101,7 @@ export class Host {
   }
 
   progressOf(job: string): JobProgress | null {
-    return this.#runs.get(job)?.run.progress ?? null
+    return this.#runs.get(job)?.run.progress ?? this.#interruptions.progressOf(job)
   }
 
   /** Stops all runs without a word to the group, as a crash would. */
@@ -218,7 +220,10 @@ export class Host {
           return payload
         },
         execute,
-        store: (content, signal) => this.#writer.store(job, assignment, content, signal),
+        store: async (content, signal) => {
+          await this.#writer.store(job, assignment, content, signal)
+          this.#interruptions.forget(job)
+        },
         release: (output, submission, signal) =>
           this.#outbox.release({ job, submission, token }, output, signal),
         publish: (value, submission, signal) =>
@@ -229,7 +234,8 @@ export class Host {
     )
     const ended = run.run().then(async (end) => {
       if (this.#runs.get(job)?.run === run) this.#runs.delete(job)
-      await this.#report(start, end)
+      if (end.how === 'interrupted') await this.#interrupt(start, end.reason, run.progress)
+      else await this.#report(start, end)
     })
     this.#runs.set(job, { assignment, run, ended })
   }
@@ -240,10 +246,35 @@ export class Host {
       running.run.stop(reason)
   }
 
+  /** Until then the job belongs to this node. */
+  async #interrupt(
+    { job, assignment }: Output<'start'>,
+    reason: string,
+    progress: JobProgress | null,
+  ): Promise<void> {
+    const { manager, events } = this.#options
+    const waitMs = this.#interruptions.next(job)
+    events.warn(
+      'checkpoint',
+      `job "${job}" continues from its last checkpoint in ${waitMs / 1000} s: ${reason}`,
+    )
+    const shown = { done: progress?.done ?? 0, text: `waits: ${reason}` }
+    try {
+      await this.#interruptions.wait(job, waitMs, shown, this.#closing.signal)
+    } catch {
+      return
+    }
+    await manager.command({ do: 'interrupted', job, assignment, reason })
+  }
+
   /** The protocol ignores a report about a run that was replaced. */
-  async #report({ job, assignment, commit }: Output<'start'>, end: RunEnd): Promise<void> {
+  async #report(
+    { job, assignment, commit }: Output<'start'>,
+    end: Exclude<RunEnd, { readonly how: 'interrupted' }>,
+  ): Promise<void> {
     const { manager, events } = this.#options
     if (this.#closing.signal.aborted) return
+    this.#interruptions.forget(job)
     switch (end.how) {
       case 'finished':
         await manager.command({ do: 'finished', job, assignment })

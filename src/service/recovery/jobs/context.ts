@@ -23,7 +23,8 @@ export type JobContext<State = unknown, Input = unknown> = {
   /**
    * Stores the state, and everything emitted before. Resolves when it is committed: it then survives the loss of as many
    * nodes as the group tolerates. The state may be changed as soon as the call has returned its promise. If it rejects,
-   * the last committed checkpoint stays, and outputs wait for the next one.
+   * the last committed checkpoint stays, and outputs wait for the next one. A job that lets CheckpointFailedError or
+   * CheckpointDiskFullError pass continues from the last committed checkpoint after a while.
    */
   checkpoint(state: State, options?: CheckpointOptions): Promise<void>
   /**

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import { until } from '../../../../test/support/wait.ts'
 import { decodeContent, type EncodedContent, encodeContent, type JobContent } from './content.ts'
 import type { JobContext } from './context.ts'
-import { JobDeclinedError, JobFencedError } from './errors.ts'
+import { CheckpointDiskFullError, CheckpointFailedError, JobDeclinedError, JobFencedError } from './errors.ts'
+import { receiveError, sendError } from './module-messages.ts'
 import { JobRun, type RunPorts } from './run.ts'
 import { decodeValue, encodeValue } from './value.ts'
 
@@ -122,6 +123,32 @@ it('releases what is committed before it reports a job that threw, and nothing e
   })
   expect(await run.run()).toEqual({ how: 'threw', reason: 'RangeError: no' })
   expect(released).toEqual([[1, 'a']])
+})
+
+it.each([
+  ['a full disk', new CheckpointDiskFullError('job', 2, 'a: no space left'), /does not fit on the disks/],
+  ['a failed upload', new CheckpointFailedError('job', 2, 'b: timeout'), /checkpoint 2 of job "job" failed/],
+  [
+    'a full disk, in a thread of its own',
+    receiveError(sendError(new CheckpointDiskFullError('job', 2, 'a: no space left'))),
+    /does not fit/,
+  ],
+])('is interrupted, and does not fail, when the job lets the error of %s pass', async (_, error, reason) => {
+  const { run } = createRun((ctx) => ctx.checkpoint('one'), {
+    ports: { store: () => Promise.reject(error) },
+  })
+  expect(await run.run()).toEqual({ how: 'interrupted', reason: expect.stringMatching(reason) })
+})
+
+it('is interrupted when its result cannot be stored, and fails when its state is too large', async () => {
+  const store = (): Promise<void> => Promise.reject(new CheckpointFailedError('job', 2, 'b: timeout'))
+  const last = createRun(() => 'result', { ports: { store } })
+  expect(await last.run.run()).toMatchObject({ how: 'interrupted' })
+  const large = createRun((ctx) => ctx.checkpoint(new Uint8Array(20_000)))
+  expect(await large.run.run()).toMatchObject({
+    how: 'threw',
+    reason: expect.stringMatching('ERR_CONCLAVE_CHECKPOINT_TOO_LARGE'),
+  })
 })
 
 it('keeps outputs for the next checkpoint when one fails', async () => {

@@ -60,6 +60,8 @@ export type RunEnd =
   | { readonly how: 'finished' }
   | { readonly how: 'threw'; readonly reason: string }
   | { readonly how: 'declined'; readonly reason: string }
+  /** A checkpoint could not be stored. The job can continue from the last one. */
+  | { readonly how: 'interrupted'; readonly reason: string }
   /** The checkpoint could not be restored. */
   | { readonly how: 'unrestorable'; readonly error: unknown }
   | { readonly how: 'stopped' }
@@ -123,6 +125,7 @@ export class JobRun {
       if (signal.aborted) return { how: 'stopped' }
       if (error instanceof JobDeclinedError || error instanceof JobFencedError)
         return { how: 'declined', reason: error.message }
+      if (isStorageFailure(error)) return { how: 'interrupted', reason: error.message }
       // No other run will release what the last checkpoint contains.
       await this.#untilStopped(this.#releasing).catch(() => {})
       return signal.aborted ? { how: 'stopped' } : { how: 'threw', reason: describeThrown(error) }
@@ -282,6 +285,12 @@ function withReject(): { readonly promise: Promise<never>; readonly reject: (err
   // It may be rejected after the race.
   promise.catch(() => {})
   return { promise, reject }
+}
+
+/** By the code: an error that was in the thread of a module has no class. */
+function isStorageFailure(error: unknown): error is Error {
+  const { code } = error instanceof Error ? (error as { readonly code?: unknown }) : {}
+  return code === 'ERR_CONCLAVE_CHECKPOINT_DISK_FULL' || code === 'ERR_CONCLAVE_CHECKPOINT_FAILED'
 }
 
 function describeThrown(error: unknown): string {
