@@ -25,6 +25,9 @@ class Cluster {
   states = new Map<NodeId, ManagerState>(NODES.map((id) => [id, startManager(null, 1)]))
   outputs: { readonly node: NodeId; readonly event: ManagerOutput }[] = []
   up: readonly NodeId[] = NODES
+  waitMs = 0
+  /** Timers that are set, as "NODE NAME". */
+  readonly #timers = new Set<string>()
   /** Nodes whose messages are lost. */
   unheard: readonly NodeId[] = []
   #queue: { readonly from: NodeId; readonly to: NodeId; readonly body: ManagerMessage }[] = []
@@ -46,6 +49,11 @@ class Cluster {
   input(node: NodeId, input: ManagerInput): void {
     this.#step(node, input)
     this.deliver()
+  }
+
+  /** Does nothing if the timer is not set. */
+  fire(node: NodeId, name: string): void {
+    if (this.#timers.delete(`${node} ${name}`)) this.input(node, { type: 'timer', name })
   }
 
   deliver(): void {
@@ -76,7 +84,7 @@ class Cluster {
     const settings: ManagerSettings = {
       self: node,
       nodes: NODES,
-      waitMs: 0,
+      waitMs: this.waitMs,
       stopMs: 100,
       rules: MANAGER_RULES,
     }
@@ -85,6 +93,8 @@ class Cluster {
     this.states.set(node, state)
     for (const effect of effects) {
       if (effect.type === 'send') this.#queue.push({ from: node, to: effect.to, body: effect.body })
+      if (effect.type === 'setTimer') this.#timers.add(`${node} ${effect.name}`)
+      if (effect.type === 'stopTimer') this.#timers.delete(`${node} ${effect.name}`)
       if (effect.type === 'output')
         this.outputs.push({ node, event: effect.event as unknown as ManagerOutput })
     }
@@ -268,6 +278,22 @@ describe('a lost owner', () => {
       sources: [{ node: 2 }, { node: 3 }],
     })
     expect(resumed?.assignment[0]).toBe(20)
+  })
+
+  it('is not replaced before `waitMs` after the view, whatever was left of the wait of an earlier view', () => {
+    group.waitMs = 100
+    group.install(20, 2, [2, 3])
+    expect(group.of('start')).toHaveLength(1)
+    // The wait of view 20 would end now, while the leader of view 30 does not hear node 3.
+    group.unheard = [3]
+    group.install(30, 2, [2, 3])
+    group.fire(2, 'manager/wait')
+    group.unheard = []
+    group.input(2, { type: 'linkUp', peer: 3 })
+    expect(jobsOf(group.state(3))).toMatchObject([{ status: 'running', owner: [1, 1] }])
+    expect(group.of('start')).toHaveLength(1)
+    group.fire(2, 'manager/wait')
+    expect(group.of('start').at(-1)).toMatchObject({ node: 2, assignment: [30, expect.any(Number)] })
   })
 
   it('that returns with its old life gone is not started again under the old assignment', () => {

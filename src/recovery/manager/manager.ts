@@ -137,7 +137,8 @@ function changeView(work: Work, view: GroupView | null, life: number): void {
   }
   const isNew = view === null || view.token !== before?.token
   if (isNew) {
-    work.set({ view, isReady: false, incoming: [], unrecorded: [], leader: null })
+    stopLeading(work)
+    work.set({ view, isReady: false, incoming: [], unrecorded: [] })
     failUploads(work, ({ columns }) => columns === null, 'the view has changed')
   } else work.set({ view })
   const wasIn = before?.inQuorum === true
@@ -145,8 +146,16 @@ function changeView(work: Work, view: GroupView | null, life: number): void {
   if (wasIn && !isIn && view !== null) work.setTimer(QUORUM, work.settings.stopMs)
   if (isIn && !wasIn && before !== null) work.stopTimer(QUORUM)
   const shouldLead = isIn && view.leader === work.settings.self
-  if (!shouldLead && work.state.leader !== null) work.set({ leader: null })
+  if (!shouldLead) stopLeading(work)
   if (shouldLead && work.state.leader === null) beginLeading(work)
+}
+
+/** A wait that is left from this view must not end that of the next. */
+function stopLeading(work: Work): void {
+  const { leader } = work.state
+  if (leader === null) return
+  if (!leader.hasWaited && work.settings.waitMs > 0) work.stopTimer(WAIT)
+  work.set({ leader: null })
 }
 
 function handleMessage(work: Work, from: NodeId, body: ManagerMessage): void {
