@@ -29,7 +29,7 @@ export type JobContext<State = unknown, Input = unknown> = {
   checkpoint(state: State, options?: CheckpointOptions): Promise<void>
   /**
    * Adds a numbered output. It is released to the sink when the next checkpoint is committed, or when the job returns.
-   * Number outputs by the state, so that a job that continues from a checkpoint gives an output the same number again.
+   * It may have 32 MiB. Number outputs by the state, so that a job that continues from a checkpoint gives an output the same number again.
    */
   emit(seq: number, output: unknown): void
   /** How much is done, from 0 to 1. Shown in the list of jobs. */
@@ -38,16 +38,26 @@ export type JobContext<State = unknown, Input = unknown> = {
   log(text: string): void
 }
 
-/** The function of a job. What it returns is the result. */
+/** The function of a job. What it returns is the result, which may have 32 MiB. */
 export type JobFunction<State = unknown, Result = unknown, Input = unknown> = (
   context: JobContext<State, Input>,
 ) => Promise<Result> | Result
 
 export const MOST_PROGRESS_TEXT = 200
+/** Of an encoded output or result. Nodes send it in one message, which has at most 64 MiB. */
+export const MOST_OUTPUT_BYTES = 32 * 1024 * 1024
 
 export function checkSeq(seq: unknown): asserts seq is number {
   if (!Number.isSafeInteger(seq) || (seq as number) < 0)
     throw new InvalidJobValueError('seq', `${inspect(seq)} must be a whole number, 0 or more`)
+}
+
+export function checkOutputSize(field: 'output' | 'result', { length }: Uint8Array): void {
+  if (length > MOST_OUTPUT_BYTES)
+    throw new InvalidJobValueError(
+      field,
+      `has ${length} bytes, and at most ${MOST_OUTPUT_BYTES} are allowed: emit it in parts, or store it elsewhere`,
+    )
 }
 
 export function checkProgress(done: unknown, text: unknown): void {

@@ -1,6 +1,7 @@
 /** The worker thread of a module job: imports the module and calls its default export. */
 import { parentPort, workerData } from 'node:worker_threads'
 import {
+  checkOutputSize,
   checkProgress,
   checkSeq,
   checkText,
@@ -82,6 +83,7 @@ const context: JobContext = {
     checkSeq(seq)
     stop.signal.throwIfAborted()
     const value = ownBytes(encodeValue(output, 'output'))
+    checkOutputSize('output', value)
     post({ type: 'emit', seq, value }, [value])
   },
   progress(done, text = '') {

@@ -1,8 +1,9 @@
 /** One run of a job, with the node replaced by functions. */
 import { expect, it } from 'vitest'
 import { until } from '../../../../test/support/wait.ts'
+import { MAX_MESSAGE_BYTES } from '../transport/wire.ts'
 import { decodeContent, type EncodedContent, encodeContent, type JobContent } from './content.ts'
-import type { JobContext } from './context.ts'
+import { type JobContext, MOST_OUTPUT_BYTES } from './context.ts'
 import { CheckpointDiskFullError, CheckpointFailedError, JobDeclinedError, JobFencedError } from './errors.ts'
 import { receiveError, sendError } from './module-messages.ts'
 import { JobRun, type RunPorts } from './run.ts'
@@ -217,6 +218,20 @@ it('gives the job back when the sink has outputs of a later run', async () => {
     },
   )
   expect(await run.run()).toMatchObject({ how: 'declined' })
+})
+
+it('refuses an output and a result that are too large for a message between nodes', async () => {
+  const bytes = new Uint8Array(MOST_OUTPUT_BYTES)
+  expect(2 * MOST_OUTPUT_BYTES).toBeLessThanOrEqual(MAX_MESSAGE_BYTES)
+  const { run, stored } = createRun((ctx) => {
+    expect(() => ctx.emit(1, bytes)).toThrow(/^output: has \d+ bytes, and at most 33554432 are allowed/)
+    return bytes
+  })
+  expect(await run.run()).toMatchObject({
+    how: 'threw',
+    reason: expect.stringMatching(/^ERR_CONCLAVE_INVALID_JOB_VALUE: result: has \d+ bytes, and at most/),
+  })
+  expect(stored).toEqual([])
 })
 
 it.each([

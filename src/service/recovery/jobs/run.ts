@@ -17,6 +17,7 @@ import {
 } from './content.ts'
 import {
   type CheckpointOptions,
+  checkOutputSize,
   checkProgress,
   checkSeq,
   checkText,
@@ -151,6 +152,7 @@ export class JobRun {
       }
       const running = this.#ports.execute(content.definition, this.#context(), encoded)
       result = await this.#untilStopped(running)
+      checkOutputSize('result', result)
       await this.#store(this.#state, result)
     }
     await this.#untilStopped(this.#releasing)
@@ -192,6 +194,7 @@ export class JobRun {
   /** `output.seq` has been checked. */
   #emit(output: NumberedOutput): void {
     this.#stop.signal.throwIfAborted()
+    checkOutputSize('output', output.value)
     if (this.#pending.has(output.seq))
       throw new InvalidJobValueError(
         'seq',

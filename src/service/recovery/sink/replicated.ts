@@ -170,7 +170,9 @@ export class ReplicatedSink implements Sink {
       if (bytes > MOST_FETCHED && outputs.length > 0) break
       outputs.push([seq, value])
     }
-    return { token: log?.token ?? 0, outputs, result: (await log?.read(null)) ?? null }
+    // Alone: together with outputs it might not fit into a message.
+    const result = seqs.length === 0 ? ((await log?.read(null)) ?? null) : null
+    return { token: log?.token ?? 0, outputs, result }
   }
 
   async #offer(node: NodeId, entry: LogEntry, signal?: AbortSignal): Promise<Acceptance> {
@@ -192,19 +194,25 @@ export class ReplicatedSink implements Sink {
   async #fetchFrom(node: NodeId, job: string, submission: string): Promise<void> {
     const numbers = (await this.#ask(node, { sink: 'numbers', job, submission })) as readonly number[]
     let missing = numbers.filter((seq) => this.#log.find(job, submission)?.has(seq) !== true)
-    do {
-      const request = { sink: 'fetch', job, submission, seqs: missing } as const
+    while (missing.length > 0) {
       // oxlint-disable-next-line no-await-in-loop -- the next part depends on this one
-      const { token: theirs, outputs, result } = (await this.#ask(node, request)) as Fetched
-      // Outputs come from committed checkpoints, so those of an earlier run count, too.
-      const token = Math.max(theirs, this.#log.find(job, submission)?.token ?? 0)
+      const { token, outputs } = await this.#fetch(node, job, submission, missing)
       // oxlint-disable-next-line no-await-in-loop -- outputs in the order of their numbers
       for (const [seq, value] of outputs) await this.#log.accept({ job, submission, seq, token, value })
-      // oxlint-disable-next-line no-await-in-loop -- the result after all outputs
-      if (result !== null) await this.#log.accept({ job, submission, seq: null, token, value: result })
       const done = new Set(outputs.map(([seq]) => seq))
       missing = outputs.length === 0 ? [] : missing.filter((seq) => !done.has(seq))
-    } while (missing.length > 0)
+    }
+    // The result after all outputs.
+    const { token, result } = await this.#fetch(node, job, submission, [])
+    if (result !== null) await this.#log.accept({ job, submission, seq: null, token, value: result })
+  }
+
+  /** Without numbers: the result. */
+  async #fetch(node: NodeId, job: string, submission: string, seqs: readonly number[]): Promise<Fetched> {
+    const fetched = (await this.#ask(node, { sink: 'fetch', job, submission, seqs })) as Fetched
+    // Outputs come from committed checkpoints, so those of an earlier run count, too.
+    const token = Math.max(fetched.token, this.#log.find(job, submission)?.token ?? 0)
+    return { ...fetched, token }
   }
 
   async #ask(node: NodeId, request: SinkRequest, signal?: AbortSignal): Promise<unknown> {
