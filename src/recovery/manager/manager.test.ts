@@ -280,7 +280,7 @@ describe('a lost owner', () => {
     expect(resumed?.assignment[0]).toBe(20)
   })
 
-  it('is not replaced before `waitMs` after the view, whatever was left of the wait of an earlier view', () => {
+  it('is not replaced before `waitMs` after the view, although the wait of an earlier view ends', () => {
     group.waitMs = 100
     group.install(20, 2, [2, 3])
     expect(group.of('start')).toHaveLength(1)

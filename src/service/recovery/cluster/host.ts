@@ -56,7 +56,7 @@ export class Host {
   readonly #writer: CheckpointWriter
   readonly #tasks: ColumnTasks
   readonly #outbox: Outbox
-  readonly #interruptions = new Interruptions()
+  readonly #interruptions: Interruptions
   readonly #runs = new Map<string, Running>()
   readonly #submissions = new Map<string, Submission>()
   readonly #closing = new AbortController()
@@ -68,6 +68,7 @@ export class Host {
     // Every transfer of a column listens to it.
     setMaxListeners(0, this.#closing.signal)
     this.#writer = new CheckpointWriter(manager, checkpoints)
+    this.#interruptions = new Interruptions((detail) => warn('checkpoint', detail))
     this.#outbox = new Outbox(delivery, (detail) => warn('sink', detail))
     this.#tasks = new ColumnTasks({
       manager,
@@ -234,8 +235,7 @@ export class Host {
     )
     const ended = run.run().then(async (end) => {
       if (this.#runs.get(job)?.run === run) this.#runs.delete(job)
-      if (end.how === 'interrupted') await this.#interrupt(start, end.reason, run.progress)
-      else await this.#report(start, end)
+      await this.#report(start, end, run.progress)
     })
     this.#runs.set(job, { assignment, run, ended })
   }
@@ -246,36 +246,22 @@ export class Host {
       running.run.stop(reason)
   }
 
-  /** Until then the job belongs to this node. */
-  async #interrupt(
-    { job, assignment }: Output<'start'>,
-    reason: string,
-    progress: JobProgress | null,
-  ): Promise<void> {
-    const { manager, events } = this.#options
-    const waitMs = this.#interruptions.next(job)
-    events.warn(
-      'checkpoint',
-      `job "${job}" continues from its last checkpoint in ${waitMs / 1000} s: ${reason}`,
-    )
-    const shown = { done: progress?.done ?? 0, text: `waits: ${reason}` }
-    try {
-      await this.#interruptions.wait(job, waitMs, shown, this.#closing.signal)
-    } catch {
-      return
-    }
-    await manager.command({ do: 'interrupted', job, assignment, reason })
-  }
-
   /** The protocol ignores a report about a run that was replaced. */
   async #report(
     { job, assignment, commit }: Output<'start'>,
-    end: Exclude<RunEnd, { readonly how: 'interrupted' }>,
+    end: RunEnd,
+    progress: JobProgress | null,
   ): Promise<void> {
     const { manager, events } = this.#options
-    if (this.#closing.signal.aborted) return
-    this.#interruptions.forget(job)
+    const { signal } = this.#closing
+    if (signal.aborted) return
+    if (end.how !== 'interrupted') this.#interruptions.forget(job)
     switch (end.how) {
+      case 'interrupted':
+        // Until then the job belongs to this node.
+        if (await this.#interruptions.wait(job, end.reason, progress, signal))
+          await manager.command({ do: 'interrupted', job, assignment, reason: end.reason })
+        break
       case 'finished':
         await manager.command({ do: 'finished', job, assignment })
         break
@@ -288,7 +274,7 @@ export class Host {
         const found = end.error instanceof UnrestorableError ? end.error.bad : []
         // The column of a node that does not answer may be good.
         const bad = found.filter(({ isLost }) => isLost).map(({ node, column }) => ({ node, column }))
-        if (bad.length === 0) await pause(RETRY_MS, this.#closing.signal).catch(() => {})
+        if (bad.length === 0) await pause(RETRY_MS, signal).catch(() => {})
         await manager.command({ do: 'unrestorable', job, assignment, id: commit.id, bad })
         break
       }

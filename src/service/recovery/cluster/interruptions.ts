@@ -7,29 +7,38 @@ const LEAST_WAIT_MS = 1000
 const MOST_WAIT_MS = 60_000
 
 export class Interruptions {
+  readonly #warn: (detail: string) => void
   /** By job: how long the last wait was. */
   readonly #waits = new Map<string, number>()
   readonly #shown = new Map<string, JobProgress>()
+
+  constructor(warn: (detail: string) => void) {
+    this.#warn = warn
+  }
 
   /** What the list of jobs shows while the job waits at this node. */
   progressOf(job: string): JobProgress | null {
     return this.#shown.get(job) ?? null
   }
 
-  /** Returns how long the job has to wait. */
-  next(job: string): number {
+  /** Resolves to true when the job may continue, to false when the node closes first. */
+  async wait(
+    job: string,
+    reason: string,
+    progress: JobProgress | null,
+    closing: AbortSignal,
+  ): Promise<boolean> {
     const last = this.#waits.get(job)
     const waitMs = last === undefined ? LEAST_WAIT_MS : Math.min(MOST_WAIT_MS, 2 * last)
     this.#waits.set(job, waitMs)
-    return waitMs
-  }
-
-  /** Rejects when aborted. */
-  async wait(job: string, waitMs: number, shown: JobProgress, signal: AbortSignal): Promise<void> {
-    const text = shown.text.slice(0, MOST_PROGRESS_TEXT)
-    this.#shown.set(job, { ...shown, text })
+    this.#warn(`job "${job}" continues from its last checkpoint in ${waitMs / 1000} s: ${reason}`)
+    const text = `waits: ${reason}`.slice(0, MOST_PROGRESS_TEXT)
+    this.#shown.set(job, { done: progress?.done ?? 0, text })
     try {
-      await pause(waitMs, signal)
+      await pause(waitMs, closing)
+      return true
+    } catch {
+      return false
     } finally {
       this.#shown.delete(job)
     }

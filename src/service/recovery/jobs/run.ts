@@ -26,6 +26,7 @@ import {
   parseCheckpointSignal,
 } from './context.ts'
 import { CheckpointTooLargeError, InvalidJobValueError, JobDeclinedError, JobFencedError } from './errors.ts'
+import { describeThrown, isStorageFailure } from './thrown.ts'
 import { decodeValue, encodeValue } from './value.ts'
 
 /** For code in another thread, whose values arrive encoded. */
@@ -288,16 +289,4 @@ function withReject(): { readonly promise: Promise<never>; readonly reject: (err
   // It may be rejected after the race.
   promise.catch(() => {})
   return { promise, reject }
-}
-
-/** By the code: an error that was in the thread of a module has no class. */
-function isStorageFailure(error: unknown): error is Error {
-  const { code } = error instanceof Error ? (error as { readonly code?: unknown }) : {}
-  return code === 'ERR_CONCLAVE_CHECKPOINT_DISK_FULL' || code === 'ERR_CONCLAVE_CHECKPOINT_FAILED'
-}
-
-function describeThrown(error: unknown): string {
-  if (!(error instanceof Error)) return `threw ${String(error)}`
-  const { code } = error as { readonly code?: unknown }
-  return `${typeof code === 'string' ? code : error.name}: ${error.message}`
 }
