@@ -11,6 +11,7 @@ import {
   requestCommand,
 } from './ask/request.ts'
 import { EXIT, UsageError } from './errors.ts'
+import { NewOutputs } from './job/new-outputs.ts'
 import { cancelJob, getJob, getJobs, getOutputs, getResult, submitJob } from './job/requests.ts'
 import type { JobResponse } from './job/responses.ts'
 import { describeProgress, formatJobs } from './job/text.ts'
@@ -92,17 +93,16 @@ function logsCommand(): Command {
     .option('--follow', 'go on until the job ends')
     .addHelpText('after', '\nExample:\n  conclave job logs render --follow')
     .action(async (name: string, flags: LogsFlags) => {
-      let printed = 0
+      const news = new NewOutputs()
       for (;;) {
         // oxlint-disable-next-line no-await-in-loop -- one request after the other
         const { status } = await getJob(readRequestOptions(flags, TIMEOUT_MS), name)
         // oxlint-disable-next-line no-await-in-loop -- one request after the other
-        const { outputs } = await getOutputs(readRequestOptions(flags, TIMEOUT_MS), name)
-        for (const { seq, output } of outputs.slice(printed)) {
+        const response = await getOutputs(readRequestOptions(flags, TIMEOUT_MS), name)
+        for (const { seq, output } of news.select(response)) {
           if (flags.json === true) printJson({ seq, output })
           else print(`${seq}  ${typeof output === 'string' ? output : JSON.stringify(output)}`)
         }
-        printed = outputs.length
         if (flags.follow !== true || hasEnded(status)) return
         // oxlint-disable-next-line no-await-in-loop -- before it asks again
         await setTimeout(POLL_MS)

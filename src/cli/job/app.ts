@@ -65,8 +65,8 @@ export function createJobApp({ cluster, adminToken, hosts }: JobAppOptions): Hon
   app.get('/v1/jobs/:name/outputs', async (c) => {
     const job = c.req.param('name')
     // A job that is not known, or never was, must not look like one without outputs.
-    await cluster.handle(job).status()
-    return json(c, { job, outputs: await cluster.logs(job) } satisfies OutputsResponse)
+    const { submission } = await cluster.handle(job).status()
+    return json(c, { job, submission, outputs: await cluster.logs(job) } satisfies OutputsResponse)
   })
   app.get('/v1/jobs/:name/result', async (c) => {
     const handle = cluster.handle(c.req.param('name'))

@@ -3,6 +3,7 @@
 export type JobResponse = {
   readonly name: string
   readonly status: string
+  readonly submission: string
   /** The node that runs it. */
   readonly node: string | null
   readonly reason: string
@@ -26,6 +27,8 @@ export type JobsResponse = {
 
 export type OutputsResponse = {
   readonly job: string
+  /** Tells apart jobs that use the same name one after the other. */
+  readonly submission: string
   readonly outputs: readonly { readonly seq: number; readonly output: unknown }[]
 }
 

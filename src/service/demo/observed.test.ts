@@ -11,7 +11,7 @@ const ROW = new Uint8Array([1, 2, 3, 4, 5, 6])
 const VIEW = { token: 10, leader: 'n1', members: ['n1', 'n2', 'n3'] }
 
 function job(name: string, more: Partial<JobState> = {}): JobState {
-  const none = { reason: '', tolerated: null, progress: null, stalledMs: null }
+  const none = { submission: '', reason: '', tolerated: null, progress: null, stalledMs: null }
   return { name, status: 'running', node: 'n1', epoch: 1, holders: ['n1', 'n2', 'n3'], ...none, ...more }
 }
 

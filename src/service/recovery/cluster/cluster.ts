@@ -248,10 +248,11 @@ export class Cluster extends EventEmitter<ClusterEvents> {
 
   #stateOf(job: JobView, progress: JobProgress | null): JobState {
     const { name, status, owner, reason, epoch, commit, tolerated } = job
+    const submission = submissionOf(job.submission)
     const holders = (commit?.holders ?? []) as readonly (string | null)[]
     const node = owner === null ? null : (owner[0] as string)
     const stalledMs = node === this.id ? (this.#parts.stalls.get(name) ?? null) : null
-    return { name, status, node, reason, epoch, holders, tolerated, progress, stalledMs }
+    return { name, status, submission, node, reason, epoch, holders, tolerated, progress, stalledMs }
   }
 }
 
