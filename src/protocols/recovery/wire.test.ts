@@ -30,7 +30,7 @@ const ENTRY = {
   commit: COMMIT,
 }
 const SOURCES = NODES.map((node, column) => ({ node, column }))
-const END = { job: JOB, assignment: ASSIGNMENT, how: 'declined', reason: REASON, bad: SOURCES }
+const END = { job: JOB, assignment: ASSIGNMENT, how: 'declined', reason: REASON, id: ID, bad: SOURCES }
 
 const BODIES: { readonly [kind: string]: PlainObject } = {
   fence: {},

@@ -124,6 +124,7 @@ const CHECKS: { readonly [kind: string]: Check } = {
       assignment,
       how: oneOf(['finished', 'threw', 'declined', 'stopped']),
       reason,
+      id: orNull(id),
       bad: sources,
     }),
   }),

@@ -1,8 +1,7 @@
 /** Commands of the host. What does not fit the state is refused. */
-import type { NodeId } from '../../core/index.ts'
 import { endRun, failUploads, reportDrops, requestStore } from './member.ts'
 import { isSameColumn, neededColumns, uploadFor } from './placement.ts'
-import type { Held } from './state.ts'
+import type { End, Held } from './state.ts'
 import {
   type Assignment,
   compareAssignments,
@@ -44,15 +43,15 @@ function carryOut(work: Work, command: ManagerCommand): string | null {
     case 'lost':
       return loseColumn(work, command)
     case 'finished':
-      return end(work, command, 'finished', '', [])
+      return end(work, command, 'finished', '')
     case 'threw':
-      return end(work, command, 'threw', command.reason, [])
+      return end(work, command, 'threw', command.reason)
     case 'declined':
-      return end(work, command, 'declined', command.reason, [])
+      return end(work, command, 'declined', command.reason)
     case 'interrupted':
-      return end(work, command, 'stopped', command.reason, [])
+      return end(work, command, 'stopped', command.reason)
     case 'unrestorable':
-      return end(work, command, 'stopped', 'its checkpoint could not be read', command.bad)
+      return end(work, command, 'stopped', 'its checkpoint could not be read', command)
     default:
       return command satisfies never
   }
@@ -154,15 +153,17 @@ function loseColumn(work: Work, { id, column }: Command<'lost'>): string | null 
   return null
 }
 
+const READABLE: Pick<End, 'id' | 'bad'> = { id: null, bad: [] }
+
 function end(
   work: Work,
   { job, assignment }: { readonly job: string; readonly assignment: Assignment },
   how: 'finished' | 'threw' | 'declined' | 'stopped',
   reason: string,
-  bad: readonly { readonly node: NodeId; readonly column: number }[],
+  { id, bad }: Pick<End, 'id' | 'bad'> = READABLE,
 ): string | null {
   if (!work.isRunning({ job, assignment })) return 'this node does not run the job under that assignment'
-  endRun(work, { job, assignment, how, reason: shortened(reason), bad })
+  endRun(work, { job, assignment, how, reason: shortened(reason), id, bad })
   failUploads(work, (upload) => upload.id.job === job && !upload.isCopy, 'the job has ended')
   return null
 }

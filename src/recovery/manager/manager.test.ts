@@ -356,6 +356,28 @@ describe('the end of a run', () => {
     ])
   })
 
+  it('with a report about columns of an older checkpoint does not concern the newest one', () => {
+    const [start] = group.of('start')
+    if (start === undefined) throw new Error('no start')
+    group.checkpoint(owner, assignment, 1)
+    group.store(owner)
+    const bad = [{ node: 2, column: 1 }]
+    group.command(owner, { do: 'unrestorable', job: 'sum', assignment, id: start.commit.id, bad })
+    expect(group.of('start').at(-1)).toMatchObject({
+      commit: { id: { epoch: 1 } },
+      sources: [{ node: 1 }, { node: 2 }, { node: 3 }],
+    })
+  })
+
+  it('of an unreadable checkpoint does not make the leader forget a column that its holder has', () => {
+    const [start] = group.of('start')
+    if (start === undefined) throw new Error('no start')
+    const bad = [{ node: 2, column: 1 }]
+    group.command(owner, { do: 'unrestorable', job: 'sum', assignment, id: start.commit.id, bad })
+    expect(group.of('repair')).toEqual([])
+    expect(jobsOf(group.state(1))).toMatchObject([{ status: 'running', tolerated: 2 }])
+  })
+
   it('comes by itself when the node has been outside the quorum for too long', () => {
     group.install(10, 1, NODES, false)
     group.input(owner, { type: 'timer', name: 'manager/quorum' })

@@ -159,7 +159,7 @@ export function stopRun(work: Work, job: string, reason: string): void {
 export function stopAll(work: Work, reason: string): void {
   for (const run of work.state.running) {
     stopRun(work, run.job, reason)
-    endRun(work, { ...run, how: 'stopped', reason, bad: [] })
+    endRun(work, { ...run, how: 'stopped', reason, id: null, bad: [] })
   }
 }
 
@@ -219,8 +219,10 @@ export function beginRecode(work: Work, { commit, sources }: Body<'recode'>): vo
 
 export function beginRepair(work: Work, { commit, column, sources }: Body<'mend'>): void {
   const { columns } = work.state.stable
-  if (columns.some((held) => held.column === column && isSameContent(held, commit))) return
-  work.output({ type: 'repair', commit, column, sources })
+  const held = columns.find((each) => each.column === column && isSameContent(each, commit))
+  // The leader lost track of it: another node may have reported it as unreadable.
+  if (held !== undefined) work.tellLeader({ kind: 'column', token: work.token, held, isHeld: true })
+  else work.output({ type: 'repair', commit, column, sources })
 }
 
 export function forgetJob(work: Work, { job, rank }: Body<'forget'>): void {

@@ -3,7 +3,14 @@ import type { NodeId } from '../../core/index.ts'
 import { announce, isEverywhere, isUndecided, putEntry } from './leader.ts'
 import { columnsOf, fitsMembers, idsOf, isSameColumn, neededColumns } from './placement.ts'
 import type { End, Entry, GroupView, Located, ManagerMessage } from './state.ts'
-import { type Commit, codeFor, compareAssignments, isSameContent, MOST_JOBS } from './types.ts'
+import {
+  type Commit,
+  codeFor,
+  compareAssignments,
+  isSameCheckpoint,
+  isSameContent,
+  MOST_JOBS,
+} from './types.ts'
 import { shortened, type Work } from './work.ts'
 
 type Request = Extract<ManagerMessage, { readonly kind: 'submit' | 'cancelJob' | 'store' | 'ended' }>
@@ -156,7 +163,7 @@ function whyNotCommitted(
   return isDue && id.epoch === next ? null : `checkpoint ${next} is due`
 }
 
-function endJob(work: Work, from: NodeId, { job, assignment, how, reason, bad }: End): void {
+function endJob(work: Work, from: NodeId, { job, assignment, how, reason, id, bad }: End): void {
   const entry = work.entryOf(job)
   const { leader } = work.state
   if (entry === null || leader === null) return
@@ -170,7 +177,7 @@ function endJob(work: Work, from: NodeId, { job, assignment, how, reason, bad }:
     if (!isUndecided(leader, job)) announce(work, job, from)
     return
   }
-  if (commit !== null && bad.length > 0) {
+  if (commit !== null && id !== null && isSameCheckpoint(commit.id, id) && bad.length > 0) {
     const isBad = (node: NodeId, column: number): boolean =>
       bad.some((source) => source.node === node && source.column === column)
     work.setLeader({

@@ -21,7 +21,8 @@ export type Run = { readonly job: string; readonly assignment: Assignment }
 export type End = Run & {
   readonly how: 'finished' | 'threw' | 'declined' | 'stopped'
   readonly reason: string
-  /** Columns of the checkpoint that could not be read. */
+  /** The checkpoint that could not be read, and these of its columns; null if it was not for that. */
+  readonly id: CheckpointId | null
   readonly bad: readonly Source[]
 }
 

@@ -272,6 +272,8 @@ export class Host {
       case 'unrestorable': {
         events.warn('restore', `job "${job}": ${(end.error as Error).message}`)
         const found = end.error instanceof UnrestorableError ? end.error.bad : []
+        // Their holders check them, so that they are rebuilt.
+        events.suspect(commit, found)
         // The column of a node that does not answer may be good.
         const bad = found.filter(({ isLost }) => isLost).map(({ node, column }) => ({ node, column }))
         if (bad.length === 0) await pause(RETRY_MS, signal).catch(() => {})

@@ -1,6 +1,7 @@
 /** One run of a job, with the node replaced by functions. */
 import { expect, it } from 'vitest'
 import { until } from '../../../../test/support/wait.ts'
+import { DigestMismatchError } from '../checkpoints/index.ts'
 import { MAX_MESSAGE_BYTES } from '../transport/wire.ts'
 import { decodeContent, type EncodedContent, encodeContent, type JobContent } from './content.ts'
 import { type JobContext, MOST_OUTPUT_BYTES } from './context.ts'
@@ -202,6 +203,22 @@ it.each([
     throw error
   })
   expect(await run.run()).toEqual({ how: 'declined', reason })
+})
+
+it.each([
+  [
+    'has another format',
+    Buffer.from(encodeValue({ format: 2 }, 'checkpoint')),
+    /^checkpoint: must have the format 1/,
+  ],
+  ['has another digest', new DigestMismatchError('checkpoint 3', 'a', 'b'), /has the digest a, must be b/],
+])('gives the job back when its checkpoint %s', async (_, found, reason) => {
+  const restore = async (): Promise<Uint8Array> => {
+    if (found instanceof Error) throw found
+    return found
+  }
+  const { run } = createRun(() => expect.unreachable(), { ports: { restore } })
+  expect(await run.run()).toEqual({ how: 'declined', reason: expect.stringMatching(reason) })
 })
 
 it('gives the job back when the sink has outputs of a later run', async () => {

@@ -6,6 +6,7 @@
  * repeats some and misses none.
  */
 
+import { DigestMismatchError } from '../checkpoints/index.ts'
 import {
   decodeContent,
   type EncodedContent,
@@ -117,7 +118,11 @@ export class JobRun {
     try {
       content = decodeContent(await this.#ports.restore(signal))
     } catch (error) {
-      return signal.aborted ? { how: 'stopped' } : { how: 'unrestorable', error }
+      if (signal.aborted) return { how: 'stopped' }
+      // Its columns are good, so another try at this node would fail, too.
+      if (error instanceof DigestMismatchError || error instanceof InvalidJobValueError)
+        return { how: 'declined', reason: error.message }
+      return { how: 'unrestorable', error }
     }
     try {
       await this.#continue(content)
