@@ -22,7 +22,7 @@ export type JobContext<State = unknown, Input = unknown> = {
   restore(): Promise<State | undefined>
   /**
    * Stores the state, and everything emitted before. Resolves when it is committed: it then survives the loss of as many
-   * nodes as the group tolerates. The state may be changed as soon as the call has returned its promise. If it rejects,
+   * nodes as the group tolerates, or of one fewer while a column is missing. The state may be changed as soon as the call has returned its promise. If it rejects,
    * the last committed checkpoint stays, and outputs wait for the next one. A job that lets CheckpointFailedError or
    * CheckpointDiskFullError pass continues from the last committed checkpoint after a while.
    */
