@@ -1,7 +1,7 @@
 /** What the leader of a view does: reads the tables of all members (steps 2 to 4), and decides every change. */
 import type { NodeId } from '../../core/index.ts'
 import { withId } from '../../core/index.ts'
-import { findEntry, isSameColumn, majorityOf, sourcesOf, withEntry } from './placement.ts'
+import { findEntry, isObsolete, isSameColumn, majorityOf, sourcesOf, withEntry } from './placement.ts'
 import {
   type Entry,
   type LeaderState,
@@ -150,7 +150,9 @@ export function handleHave(work: Work, from: NodeId, { job, rank }: Body<'have'>
 function pruneColumns(work: Work, { columns, missing }: LeaderState, { record, commit }: Entry): void {
   if (commit === null) return
   const isOld = ({ held }: Located): boolean =>
-    held.id.job === record.name && compareCheckpoints(held.id, commit.id) <= 0 && !isSameContent(held, commit)
+    held.id.job === record.name &&
+    (compareCheckpoints(held.id, commit.id) === 0 || isObsolete(held.id, record, commit)) &&
+    !isSameContent(held, commit)
   if (columns.some(isOld)) work.setLeader({ columns: columns.filter((each) => !isOld(each)) })
   if (missing.some(isOld)) work.setLeader({ missing: missing.filter((each) => !isOld(each)) })
 }

@@ -378,6 +378,24 @@ describe('the end of a run', () => {
     expect(jobsOf(group.state(1))).toMatchObject([{ status: 'running', tolerated: 2 }])
   })
 
+  it('drops the columns of a checkpoint that it could not commit, once the job is assigned again', () => {
+    let current = assignment
+    for (const attempt of [1, 2, 3]) {
+      group.checkpoint(owner, current, 1, `d${attempt}`)
+      group.store(owner, [1])
+      expect(group.state(1).stable.columns.map(({ id }) => id.epoch)).toEqual([0, 1])
+      group.command(owner, {
+        do: 'interrupted',
+        job: 'sum',
+        assignment: current,
+        reason: 'the disks are full',
+      })
+      current = group.of('start').at(-1)?.assignment ?? current
+      expect(group.state(1).stable.columns.map(({ id }) => id.epoch)).toEqual([0])
+      expect(group.state(1).leader?.columns.map(({ held }) => held.id.epoch)).toEqual([0, 0, 0])
+    }
+  })
+
   it('comes by itself when the node has been outside the quorum for too long', () => {
     group.install(10, 1, NODES, false)
     group.input(owner, { type: 'timer', name: 'manager/quorum' })

@@ -1,6 +1,6 @@
 /** What every member does: answers the leader, keeps the table and its columns, and reports to its host. */
 import type { NodeId } from '../../core/index.ts'
-import { commitOf, findEntry, uploadFor, withEntry } from './placement.ts'
+import { commitOf, findEntry, isObsolete, uploadFor, withEntry } from './placement.ts'
 import type { End, Entry, Held, ManagerMessage, Upload } from './state.ts'
 import {
   type Assignment,
@@ -132,7 +132,7 @@ function dropColumns(work: Work, { record, commit }: Entry): void {
     if (!hasColumns) return false
     if (commit === null) return id.token >= fence
     if (isSameContent({ id, digest }, commit)) return true
-    return compareCheckpoints(id, commit.id) > 0 && id.token >= fence
+    return compareCheckpoints(id, commit.id) > 0 && id.token >= fence && !isObsolete(id, record, commit)
   }
   const kept = columns.filter(isKept)
   if (kept.length === columns.length) return

@@ -6,8 +6,10 @@ import {
   type CheckpointId,
   type Commit,
   codeFor,
+  compareAssignments,
   compareCheckpoints,
   isSameContent,
+  type JobRecord,
   type Owner,
   type Source,
 } from './types.ts'
@@ -83,6 +85,16 @@ export function newestStored(columns: readonly Located[], job: string): Commit |
     (_, column) => sources.find((source) => source.column === column)?.node ?? null,
   )
   return { id, code, holders, bytes, digest }
+}
+
+/**
+ * Whether the checkpoint is of no use any more: it is older than the committed one, or was stored by a run that was
+ * replaced before it was committed. An encoding of the committed content for other members is of use.
+ */
+export function isObsolete(id: CheckpointId, record: JobRecord, commit: Commit): boolean {
+  if (compareCheckpoints(id, commit.id) < 0) return true
+  const isCopy = compareAssignments(id.assignment, commit.id.assignment) === 0 && id.epoch === commit.id.epoch
+  return !isCopy && compareAssignments(id.assignment, record.assignment) < 0
 }
 
 export function isSameColumn(a: Held, b: Held): boolean {
