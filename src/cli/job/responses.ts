@@ -3,7 +3,6 @@
 export type JobResponse = {
   readonly name: string
   readonly status: string
-  readonly submission: string
   /** The node that runs it. */
   readonly node: string | null
   readonly reason: string
@@ -15,6 +14,7 @@ export type JobResponse = {
   readonly tolerated: number | null
   readonly progress: { readonly done: number; readonly text: string } | null
   readonly stalledMs: number | null
+  readonly submission: string
 }
 
 export type JobsResponse = {

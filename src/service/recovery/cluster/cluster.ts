@@ -252,7 +252,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     const holders = (commit?.holders ?? []) as readonly (string | null)[]
     const node = owner === null ? null : (owner[0] as string)
     const stalledMs = node === this.id ? (this.#parts.stalls.get(name) ?? null) : null
-    return { name, status, submission, node, reason, epoch, holders, tolerated, progress, stalledMs }
+    return { name, status, node, reason, epoch, holders, tolerated, progress, stalledMs, submission }
   }
 }
 

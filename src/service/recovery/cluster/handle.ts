@@ -7,8 +7,6 @@ export type JobState = {
   readonly name: string
   /** `lost`: too few columns of its newest checkpoint are reachable; it continues when nodes with columns return. */
   readonly status: JobStatus
-  /** Tells apart jobs that use the same name one after the other. Compared as text, that of a later job is larger. */
-  readonly submission: string
   /** The node that runs it, or that stores its definition. */
   readonly node: string | null
   /** Why it failed, was lost or cannot be placed; empty otherwise. */
@@ -22,6 +20,8 @@ export type JobState = {
   readonly progress: JobProgress | null
   /** How long the thread of a module job has not answered; null while it answers, and where that is unknown. */
   readonly stalledMs: number | null
+  /** Tells apart jobs that use the same name one after the other. Compared as text, that of a later job is larger. */
+  readonly submission: string
 }
 
 export type WaitOptions = { readonly signal?: AbortSignal | undefined }

@@ -1,5 +1,13 @@
 /** The sinks, each under the conformance suite, and what only the replicated one does. */
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -50,6 +58,22 @@ describe('the sink in a directory', () => {
     reopen: async () => openIn(folder),
   })
   checkSink(async () => openIn(newFolder()))
+
+  it('keeps what was moved aside before, when a late output of the same submission follows a crash', async () => {
+    const folder = newFolder()
+    const { sink, outputs } = openIn(folder)
+    const [first, second] = [submissionOf([1, 1]), submissionOf([1, 2])]
+    const entry = { job: 'render', submission: first, seq: 0, token: 1, output: 'early' }
+    await sink.accept(entry)
+    // A crash after the outputs were moved aside, and before the next job wrote anything.
+    renameSync(join(folder, 'render'), join(folder, `render~before-${first}`))
+    await sink.accept({ ...entry, seq: 1, output: 'late' })
+    expect(await sink.accept({ ...entry, submission: second, output: 'new' })).toBe('accepted')
+    expect(await outputs('render', second)).toEqual([[0, 'new']])
+    expect(readdirSync(join(folder, `render~before-${first}`))).toContain('0.json')
+    const aside = readdirSync(folder).find((name) => name.startsWith(`render~before-${first}-`)) ?? ''
+    expect(readdirSync(join(folder, aside))).toContain('1.json')
+  })
 })
 
 /** Three nodes whose messages are function calls. A node in `down` does not answer. */
