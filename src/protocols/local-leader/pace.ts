@@ -94,7 +94,9 @@ export function shiftPace(pace: Pace, by: Micros): Pace {
     largeAt: pace.largeAt + by,
     hold: shiftHold(hold, by),
     measured: { ...measured, since: measured.since + by, halvedAt: measured.halvedAt + by, due },
-    peers: peers.map((peer) => (peer?.evidence == null ? peer : { ...peer, at: peer.at + by })),
+    peers: peers.map((peer) =>
+      peer === null || peer.evidence === null ? peer : { ...peer, at: peer.at + by },
+    ),
   }
 }
 

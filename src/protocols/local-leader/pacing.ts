@@ -96,8 +96,9 @@ export function createPacing(context: Context) {
   /** Whether a majority grants locks of a level, as far as this node knows. */
   function grantedIn(state: LocalLeaderState, pace: Pace): (level: number) => boolean {
     const grants = (node: NodeId, level: number): boolean => {
-      const evidence = node === self || !isGroupNode(node) ? null : pace.peers[placeOf(node)]?.evidence
-      return evidence == null || (level >= evidence.least && level <= evidence.most)
+      const peer = node === self || !isGroupNode(node) ? null : pace.peers[placeOf(node)]
+      const evidence = peer?.evidence ?? null
+      return evidence === null || (level >= evidence.least && level <= evidence.most)
     }
     return (level) => isGranted(level, pace.bounds, state.vote.config, grants)
   }

@@ -179,11 +179,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     if (this.#terms.isWanted) throw new AlreadyLeadingError()
     if (this.#failure !== null) throw this.#failure
     if (this.isClosed || signal?.aborted === true) return
-    const onAbort = (): void => {
-      // Without running work: the term that was won just now, whose work is about to start.
-      const term = this.#terms.workingTerm ?? this.#terms.term
-      if (term !== null) void this.#terms.drain(term, 'stopped')
-    }
+    const onAbort = (): void => this.#terms.stop()
     signal?.addEventListener('abort', onAbort)
     try {
       await this.#terms.setWanted(true)

@@ -136,6 +136,12 @@ export class TermManager {
     return true
   }
 
+  /** Ends the term whose work runs; without work, the term that was won just now, whose work is about to start. */
+  stop(): void {
+    const term = this.workingTerm ?? this.term
+    if (term !== null) void this.drain(term, 'stopped')
+  }
+
   /**
    * Ends a term, its work first, then releases the lease. `to`: the node that shall lead next. Resolves to false when the
    * work has not ended in time.
