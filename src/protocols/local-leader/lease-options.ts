@@ -157,9 +157,6 @@ export function leaseBoundsOf({
   return { leaseMinMs: leaseMinMs ?? bounds.leaseMinMs, leaseMaxMs: leaseMaxMs ?? bounds.leaseMaxMs }
 }
 
-/** Between bounds that are this far apart there is a level. */
-const LEAST_RATIO = 1.25
-
 /** Nodes may have other bounds of leases, and change them. */
 export function judgedByLeases(
   options: LocalLeaderOptions,
@@ -171,6 +168,6 @@ export function judgedByLeases(
   const least = Math.min(leaseMaxMs, ...others)
   return {
     slowest: { ...options, leaseMaxMs: Math.max(leaseMaxMs, ...others) },
-    strictest: { ...options, leaseMinMs: Math.min(leaseMinMs, least / LEAST_RATIO), leaseMaxMs: least },
+    strictest: { ...options, leaseMinMs: Math.min(leaseMinMs, least / LEVEL_STEP), leaseMaxMs: least },
   }
 }
