@@ -38,8 +38,8 @@ export const TIMER = {
   gather: 'gather',
   /** Ask the voters directly whose answer has not come along the tree. */
   ask: 'ask',
-  /** Store a shorter longest lock. */
-  relax: 'relax',
+  /** Store another longest lock, in a step of its own. */
+  store: 'store',
 } as const
 
 /** The `low` of a node that does not want to lead, or keeps failing to be elected. */

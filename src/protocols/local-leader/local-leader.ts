@@ -74,6 +74,7 @@ export function localLeader(
   const suppression = createHeartbeatSuppression(context, beacons)
   const reachability = createReachability(context, suppression)
   const ballots = createBallots(context, reachability)
+  const { storeShorterLock } = ballots
   const pacing = createPacing(context)
   const { receiptIn, takeOverLevel, measureTimer, measureMessage, noteTimers, raiseToHear } = pacing
   const candidacies = createCandidacy(context, beacons, reachability, ballots, suppression, pacing)
@@ -325,8 +326,8 @@ export function localLeader(
         return voting.handleGatherEnd(state, now)
       case TIMER.ask:
         return candidacies.handleAsk(state, now)
-      case TIMER.relax:
-        return ballots.storeShorterLock(state, now)
+      case TIMER.store:
+        return isLeading(state, now) ? pacing.storeLongerLock(state, now) : storeShorterLock(state, now)
       default:
         // `expire`: `step` has ended the term already.
         return unchanged(state)

@@ -1,7 +1,7 @@
 /** The level of a node: how it judges messages by it, from whom it takes it over, and when it changes it. */
-import { type Micros, NOTHING, type NodeId, output } from '../../core/index.ts'
+import { type Micros, NOTHING, type NodeId, output, persist, setTimer } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
-import type { Context, LocalLeaderEffect, LocalLeaderStep } from './context.ts'
+import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER } from './context.ts'
 import {
   amountOf,
   higherNeed,
@@ -12,7 +12,7 @@ import {
   quorumNeed,
   type VoterEvidence,
 } from './evidence.ts'
-import { HIGHEST_LEVEL, levelFor, lockAt, withinBounds } from './levels.ts'
+import { HIGHEST_LEVEL, levelFor, lockAt, storedLockFor, withinBounds } from './levels.ts'
 import { createMeasuring } from './measuring.ts'
 import { type LocalLeaderMessage, type Measurements, NO_LOSS } from './messages.ts'
 import type { Pace } from './pace.ts'
@@ -28,10 +28,13 @@ const ANSWERS_COUNT_FOR: Micros = 1_000_000
 /** By this many levels: about half as much time again. */
 const LEVELS_PER_FAILURE = 2
 
+type LevelChoice = Pick<Pace, 'level' | 'need' | 'hold' | 'ceiling'>
+
 export type Pacing = ReturnType<typeof createPacing>
 
 export function createPacing(context: Context) {
-  const { self, placeOf, isGroupNode, timingIn, isLeading, settings } = context
+  const { self, placeOf, isGroupNode, timingIn, isLeading, stableOf, settings } = context
+  const { longestLockToStore } = settings.rules
   const { adaptive } = settings
   const lossPerDay = adaptive === null ? 1 : adaptive.lossPerDay
   const measuring = createMeasuring(context)
@@ -131,24 +134,68 @@ export function createPacing(context: Context) {
     const state = measureRound(before, length)
     const { pace } = state
     if (!isMeasuring || pace === null || adaptive === null) return { state, effects: NOTHING }
+    const held = isFirst ? { ...pace.hold, since: now } : pace.hold
+    const choice = chooseLevel(state, pace, held, now)
+    const { level } = choice
+    if (longestFor(state, pace, level) === state.longestLock) return applyLevel(state, pace, choice)
+    // No renewal may wait for this write, nor fail with it: until it is done, the leader uses a level that it has stored.
+    const usable = highestStored(state, pace, level)
+    const need = usable === pace.level ? pace.need : choice.need
+    const { state: next, effects } = applyLevel(state, pace, { ...choice, level: usable, need, hold: held })
+    return { state: next, effects: [...effects, setTimer(TIMER.store, now)] }
+  }
+
+  /** The level that the leader wants next, why, and the waits after that. */
+  function chooseLevel(state: LocalLeaderState, pace: Pace, held: Hold, now: Micros): LevelChoice {
     const asked = leaderNeed(state, pace, now)
     const isLevelGranted = grantedIn(state, pace)
-    const held = isFirst ? { ...pace.hold, since: now } : pace.hold
     const next = nextLevel(pace.level, asked.level, held, { least: pace.bounds.least, lossPerDay }, now)
     const level = grantedChange(pace, next.level, asked.level, isLevelGranted)
-    const need = level === next.level ? asked : boundsNeed(level)
-    // A change that is not granted does not happen, and so it was no mistake.
-    const hold = level === pace.level && level !== next.level ? held : next.hold
-    const ceiling = ceilingOf(pace, isLevelGranted)
     return {
-      state: changed(state, {
-        pace: { ...pace, level, ceiling, announced: level, need, hold, unanswered: 0 },
-      }),
+      level,
+      need: level === next.level ? asked : boundsNeed(level),
+      // A change that is not granted does not happen, and so it was no mistake.
+      hold: level === pace.level && level !== next.level ? held : next.hold,
+      ceiling: ceilingOf(pace, isLevelGranted),
+    }
+  }
+
+  function applyLevel(state: LocalLeaderState, pace: Pace, choice: LevelChoice): LocalLeaderStep {
+    const { level, need } = choice
+    return {
+      state: changed(state, { pace: { ...pace, ...choice, announced: level, unanswered: 0 } }),
       effects:
         level === pace.announced
           ? NOTHING
           : [levelEvent(level, pace.announced, reasonFor(pace, level, need))],
     }
+  }
+
+  /** The longest lock that must be stored before the leader asks itself for a lock of this level. */
+  function longestFor({ longestLock }: LocalLeaderState, { bounds }: Pace, level: number): Micros {
+    const lock = lockAt(level)
+    return lock <= longestLock ? longestLock : longestLockToStore(longestLock, storedLockFor(lock, bounds))
+  }
+
+  function highestStored(
+    { longestLock }: LocalLeaderState,
+    { level: present }: Pace,
+    wanted: number,
+  ): number {
+    for (let level = wanted; level > present; level--) if (lockAt(level) <= longestLock) return level
+    return present
+  }
+
+  /** A leader stores a longer lock in a step of its own, and uses it from the next renewal on. */
+  function storeLongerLock(state: LocalLeaderState, now: Micros): LocalLeaderStep {
+    const { pace } = state
+    if (!isMeasuring || pace === null) return { state, effects: NOTHING }
+    const choice = chooseLevel(state, pace, pace.hold, now)
+    const longestLock = longestFor(state, pace, choice.level)
+    if (longestLock === state.longestLock) return { state, effects: NOTHING }
+    const stored = changed(state, { longestLock, pace: { ...pace, largeAt: now } })
+    const { state: next, effects } = applyLevel(stored, { ...pace, largeAt: now }, choice)
+    return { state: next, effects: [persist(stableOf(next)), ...effects] }
   }
 
   /** Why the level differs from the level that this leader announced last. */
@@ -220,7 +267,16 @@ export function createPacing(context: Context) {
     return changed(state, { pace: { ...pace, unanswered: 0, level } })
   }
 
-  return { ...measuring, receiptIn, takeOverLevel, raiseToHear, afterRound, beforeRequest, afterFailure }
+  return {
+    ...measuring,
+    receiptIn,
+    takeOverLevel,
+    raiseToHear,
+    afterRound,
+    storeLongerLock,
+    beforeRequest,
+    afterFailure,
+  }
 }
 
 /** Whether the level has become lower. Then a node waits too long for its leader: as long as it would at the one before. */

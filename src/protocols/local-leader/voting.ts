@@ -94,7 +94,7 @@ export function createVoting(
     }
     const { state: next, stored } = castVote(forgetExpiredRivals(state, election, now), from, election, now)
     const isShorterDue = stored.length === 0 && canStoreShorterLock(next, now)
-    return replyTo(next, from, election, true, isShorterDue ? [setTimer(TIMER.relax, now)] : stored, now)
+    return replyTo(next, from, election, true, isShorterDue ? [setTimer(TIMER.store, now)] : stored, now)
   }
 
   /**
