@@ -14,11 +14,11 @@ export CONCLAVE_ADMIN_TOKEN_FILE="$folder/token"
 serve() { # ID NUMBER
   peers=
   for each in a:1 b:2 c:3; do
-    [ "${each%:*}" = "$1" ] || peers="$peers --peer ${each%:*}=127.0.0.1:4740${each#*:}"
+    [ "${each%:*}" = "$1" ] || peers="$peers --peer ${each%:*}=127.0.0.1:1740${each#*:}"
   done
   # shellcheck disable=SC2086 -- one word per flag
-  conclave job serve --group jobs --id "$1" --listen "127.0.0.1:4740$2" $peers --key-file "$folder/key" \
-    --data "$folder/$1" --http "127.0.0.1:4748$2" --admin-token-file "$folder/token" 2> "$folder/$1.log" &
+  conclave job serve --group jobs --id "$1" --listen "127.0.0.1:1740$2" $peers --key-file "$folder/key" \
+    --data "$folder/$1" --http "127.0.0.1:1748$2" --admin-token-file "$folder/token" 2> "$folder/$1.log" &
   pids="$pids $!"
   echo $! > "$folder/$1.pid"
 }
@@ -26,7 +26,7 @@ serve a 1
 serve b 2
 serve c 3
 
-agent_of() { case $1 in a) echo http://127.0.0.1:47481 ;; b) echo http://127.0.0.1:47482 ;; *) echo http://127.0.0.1:47483 ;; esac; }
+agent_of() { case $1 in a) echo http://127.0.0.1:17481 ;; b) echo http://127.0.0.1:17482 ;; *) echo http://127.0.0.1:17483 ;; esac; }
 job() { # ID: the line of the job, as this node knows it
   conclave job list --agent "$(agent_of "$1")" --json 2>/dev/null || true
 }

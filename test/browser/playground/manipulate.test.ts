@@ -296,10 +296,12 @@ await describeWithTool('chromium', 'acting in the playground', (program) => {
     await page.getByRole('button', { name: 'Loss' }).press('Enter')
     await page.locator('input[name=loss]').press('Control+a')
     await page.keyboard.type('40')
-    // The button is disabled, and Enter does nothing, until the run with the first event is there.
-    await expect.poll(() => page.getByRole('button', { name: 'Lose messages' }).isEnabled(), POLL).toBe(true)
-    await press('Enter')
-    await expect.poll(made, POLL).toMatchObject({ loss: 0.4 })
+    // The button is disabled, and Enter does nothing, while the run with the first event is computed.
+    const pressEnter = async (): Promise<unknown> => {
+      if (await page.locator('input[name=loss]').isVisible()) await press('Enter')
+      return made()
+    }
+    await expect.poll(pressEnter, POLL).toMatchObject({ loss: 0.4 })
   })
 
   it('keeps the branch that was left, and compares the two', async () => {
