@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { install } from '../scripts/servers/install.mjs'
 import { onPath } from '../scripts/servers/recipes.mjs'
-import { conclave, etcd, hold, MEMORY, measure, print, withServer } from './failover.mjs'
+import { conclave, etcd, hold, MEMORY, measure, print, printHeading, withServer } from './failover.mjs'
 import { withNamespaces } from './namespaces.mjs'
 
 const MOST_FAST_MS = 45
@@ -73,7 +73,7 @@ async function keepalived(times) {
 export async function printAdaptiveFailover(kills, others, restSeconds = REST_MS / 1000) {
   const hands = Math.min(kills, Math.max(others, 20))
   console.log(`next leader of ${CONTENDERS} processes, ms; Conclave ${kills} kills, the others ${others}`)
-  console.log(`${''.padEnd(44)}kill -9: median    p99    max   hand-over: median    p99    max`)
+  printHeading()
   const where = existsSync(MEMORY) ? MEMORY : tmpdir()
   const restMs = restSeconds * 1000
   const fast = await ours('Conclave, fast, data in memory', { profile: 'fast' }, where, kills, hands, restMs)

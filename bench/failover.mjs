@@ -20,6 +20,8 @@ import { RECIPES } from '../scripts/servers/recipes.mjs'
 const CONTENDERS = 3
 /** Somebody leads for at least so long before it is killed or hands over, and for up to as long again, by chance. */
 const REST_MS = 500
+/** A hand-over restarts nothing, so the next one need not wait for leases to become short again. */
+const SETTLED_REST_MS = 2000
 const PATIENCE_MS = 60_000
 export const MEMORY = '/dev/shm'
 const SAVES = 40
@@ -102,7 +104,10 @@ async function until(isSo) {
 
 /**
  * Times of failures and of hand-overs, in milliseconds, and the leases of the leaders that failed. `hands`: how many
- * hand-overs; unless given, as many as failures.
+ * hand-overs of each kind; unless given, as many as failures.
+ *
+ * A process that was started just now runs code that is not compiled yet, so hand-overs are measured twice: soon after a
+ * restart, as in a rolling update (`afterRestart`), and in a group that nothing disturbs (`handOver`).
  */
 export async function measure(wordsOf, times, hands = times, restMs = REST_MS) {
   const contenders = Array.from({ length: CONTENDERS }, (_, index) => new Contender(wordsOf(index)))
@@ -116,32 +121,42 @@ export async function measure(wordsOf, times, hands = times, restMs = REST_MS) {
     return Math.min(...led()) - at
   }
   const failOver = []
+  const afterRestart = []
   const handOver = []
   const leases = []
+  const restedHolder = async (ms) => {
+    await until(() => contenders.every(({ isReady }) => isReady) && holderNow() !== null)
+    await sleep(ms + Math.random() * ms)
+    await until(() => holderNow() !== null)
+    return holderNow()
+  }
+  const killHolder = async () => {
+    const holder = await restedHolder(restMs)
+    leases.push(holder.leaseMs)
+    const at = performance.now()
+    holder.strike()
+    failOver.push(await next(at, holder))
+    await holder.kill()
+    holder.start(true)
+  }
+  const releaseHolder = async (ms) => {
+    const holder = await restedHolder(ms)
+    const at = performance.now()
+    holder.child.stdin.write('release\n')
+    return next(at, holder)
+  }
   try {
     for (const contender of contenders) contender.start()
-    for (let time = 0; time < times + hands; time++) {
-      await until(() => contenders.every(({ isReady }) => isReady) && holderNow() !== null)
-      await sleep(restMs + Math.random() * restMs)
-      await until(() => holderNow() !== null)
-      const holder = holderNow()
-      const at = performance.now()
-      const isHandOver = time < 2 * hands && time % 2 === 1
-      if (!isHandOver) {
-        leases.push(holder.leaseMs)
-        holder.strike()
-        failOver.push(await next(at, holder))
-        await holder.kill()
-        holder.start(true)
-      } else {
-        holder.child.stdin.write('release\n')
-        handOver.push(await next(at, holder))
-      }
+    for (let time = 0; time < times; time++) {
+      await killHolder()
+      if (time < hands) afterRestart.push(await releaseHolder(restMs))
     }
+    for (let time = 0; time < hands; time++)
+      handOver.push(await releaseHolder(Math.min(restMs, SETTLED_REST_MS)))
   } finally {
     await Promise.all(contenders.map((contender) => contender.kill()))
   }
-  return { failOver, handOver, leases }
+  return { failOver, afterRestart, handOver, leases }
 }
 
 /** `settings`: of the contenders (contenders/conclave.mjs). */
@@ -201,7 +216,7 @@ export async function printFailover(times) {
   console.log(
     `next leader of ${CONTENDERS} processes; ms; Conclave ${times} times, the others ${Math.ceil(times / 2)}`,
   )
-  console.log(`${''.padEnd(44)}kill -9: median    p99    max   hand-over: median    p99    max`)
+  printHeading()
   const few = Math.ceil(times / 2)
   const disk = await medianSave(tmpdir())
   const ours = print('Conclave, LAN profile', await conclave({}, tmpdir(), times))
@@ -233,18 +248,29 @@ export async function printFailover(times) {
     )
 }
 
+const NAME_WIDTH = 44
+const COLUMN_WIDTH = 27
+
+/** The heading of the rows of `print`. */
+export function printHeading() {
+  const kinds = ['kill -9', 'hand-over after restart', 'hand-over']
+  const figures = ['median', 'p99', 'max'].map((each) => each.padStart(7)).join('')
+  console.log(''.padEnd(NAME_WIDTH) + kinds.map((kind) => kind.padStart(COLUMN_WIDTH)).join(''))
+  console.log(''.padEnd(NAME_WIDTH) + kinds.map(() => figures.padStart(COLUMN_WIDTH)).join(''))
+}
+
 /** The medians; null when there is nothing. */
-export function print(name, { failOver, handOver, missing }) {
+export function print(name, { failOver, afterRestart, handOver, missing }) {
   if (missing !== undefined) {
     console.log(`${name.padEnd(44)}not measured: ${missing}`)
     return null
   }
-  const columns = [failOver, handOver].map(summarize)
-  const [first, second] = columns.map(({ medianMs, p99Ms, maxMs }) =>
+  const columns = [failOver, afterRestart, handOver].map(summarize)
+  const figures = columns.map(({ medianMs, p99Ms, maxMs }) =>
     [medianMs, p99Ms, maxMs].map((value) => value.toFixed(value < 100 ? 1 : 0).padStart(7)).join(''),
   )
-  console.log(`${name.padEnd(52)}${first}${''.padEnd(12)}${second}`)
-  return { failOver: columns[0].medianMs, handOver: columns[1].medianMs }
+  console.log(name.padEnd(NAME_WIDTH) + figures.map((each) => each.padStart(COLUMN_WIDTH)).join(''))
+  return { failOver: columns[0].medianMs, handOver: columns[2].medianMs }
 }
 
 export function hold(what, value, most) {

@@ -11,7 +11,7 @@ import { createRegisterCalls, openRegisters, openStore, parseStore } from '../di
 import { Loop, memoryStorage, openHostClock } from '../dist/service/runtime/index.js'
 import { startServer, whyMissing } from '../scripts/servers/keeper.mjs'
 import { RECIPES } from '../scripts/servers/recipes.mjs'
-import { etcd, hold, measure, print } from './failover.mjs'
+import { etcd, hold, measure, print, printHeading } from './failover.mjs'
 import { printHundred } from './hundred.mjs'
 
 const LEASE_MS = 500 + 6 * 25 * 1.001
@@ -97,7 +97,7 @@ async function onStore(name, url, times) {
 
 export async function printStores(times) {
   console.log(`next leader of 3 processes in a store; ms; ${times} times`)
-  console.log(`${''.padEnd(44)}kill -9: median    p99    max   hand-over: median    p99    max`)
+  printHeading()
   const folder = mkdtempSync(join(tmpdir(), 'conclave-bench-'))
   try {
     await onStore('file', `file:${folder}`, times)
