@@ -37,6 +37,12 @@ describe.each(GROUPS)('a Byzantine node in %s', (_, share, specs) => {
   }, 3_600_000)
 })
 
+/** Run 4785 claims the promise 2^32, the largest number that every node finds plausible. The next view has a larger one. */
+it('forms the next view after the largest number that every node finds plausible', () => {
+  const bundle = present(GROUPS.at(-1), 'groups')[2]
+  expect(byzantineRuns(bundle, 4781, 5).failure).toBeNull()
+})
+
 /** The node behaves well afterwards and is needed: no node may have to be restarted. */
 describe.each(['local-leader', 'omega'] as const)('the session of a Byzantine node of %s', (protocol) => {
   const most = 2 ** 52

@@ -17,12 +17,15 @@ const RULES = {
 } as const
 
 class ScriptedNode {
-  readonly #node = omega({ self: 1, nodes: NODES }, RULES)
+  readonly #node: ReturnType<typeof omega>
   state: OmegaState
   implausible: readonly Output[] = []
   asked: readonly number[] = []
+  /** Messages of the last step. */
+  sent: readonly { readonly to: NodeId; readonly body: OmegaMessage }[] = []
 
-  constructor() {
+  constructor(self: NodeId = 1) {
+    this.#node = omega({ self, nodes: NODES }, RULES)
     const settled = this.#node.settled?.({ leader: 1, members: NODES }, 0)
     if (settled === undefined) throw new Error('omega must support settled()')
     this.state = settled.state
@@ -41,9 +44,10 @@ class ScriptedNode {
     this.implausible = effects.flatMap((effect) =>
       effect.type === 'output' && effect.event.type === 'implausible' ? [effect.event] : [],
     )
-    this.asked = effects.flatMap((effect) =>
-      effect.type === 'send' && effect.body.kind === 'cand' ? [effect.body.n] : [],
+    this.sent = effects.flatMap((effect) =>
+      effect.type === 'send' ? [{ to: effect.to, body: effect.body }] : [],
     )
+    this.asked = this.sent.flatMap(({ body }) => (body.kind === 'cand' ? [body.n] : []))
     return this
   }
 }
@@ -80,9 +84,9 @@ describe('an implausible status', () => {
   ])('is refused, and the event names its sender and the field %s: %j', (field, some) => {
     const node = new ScriptedNode().receive(2, status(some))
     expect(node.implausible).toMatchObject([{ peer: 2, field: `status.${field}` }])
-    const { view: kept, promised, formed } = node.state
-    expect([promised[0], formed.id]).toEqual([kept.id[0] === 1 ? promised[0] : 2, FIRST.id])
-    expect(promised[0]).toBeLessThan(5)
+    const { promised, formed } = node.state
+    expect(formed.id).toEqual(FIRST.id)
+    expect(promised[0]).toBeLessThan(FREE_VIEWS + 5)
   })
 
   it('leaves its sender dead instead of unknown, so that no node waits for another status', () => {
@@ -109,5 +113,62 @@ describe('a view number', () => {
       { field: 'status.promised' },
     ])
     expect(node.receive(2, status({ promised: far })).implausible).toEqual([])
+  })
+})
+
+/** Delivers messages between two nodes, in order, until no more follow. Returns how many there were. */
+function exchange(nodes: readonly [ScriptedNode, ScriptedNode]): number {
+  const queue: { readonly from: NodeId; readonly to: NodeId; readonly body: OmegaMessage }[] = []
+  const collect = (): void => {
+    for (const [place, node] of nodes.entries()) {
+      for (const { to, body } of node.sent) if (to !== 3) queue.push({ from: place + 1, to, body })
+      node.sent = []
+    }
+  }
+  collect()
+  let count = 0
+  for (; count < 10_000; count++) {
+    const next = queue.shift()
+    if (next === undefined) break
+    nodes[next.to === 1 ? 0 : 1].receive(next.from, next.body)
+    collect()
+  }
+  return count
+}
+
+describe('a node whose promise a faulty node has pushed ahead, step by step', () => {
+  const far = [1, 2, 100].flatMap((steps) => [
+    { ahead: 1, steps },
+    { ahead: 2, steps },
+  ])
+
+  it.each(far)('forms the next view with the other node: node $ahead, $steps steps', ({ ahead, steps }) => {
+    const nodes = [new ScriptedNode(1), new ScriptedNode(2)] as const
+    const pushed = nodes[ahead - 1] as ScriptedNode
+    pushed.state = { ...pushed.state, promised: [FREE_VIEWS + steps * VIEW_STEP, 3] }
+    for (const node of nodes) node.link(3, false)
+    expect(exchange(nodes)).toBeLessThan(10 * steps + 20)
+    const [one, two] = nodes.map(({ state }) => state.view)
+    expect(one).toEqual(two)
+    expect(one?.members).toEqual([
+      [1, 1],
+      [2, 1],
+    ])
+  })
+
+  it.each(far)('is heard again after its link was down: node $ahead, $steps steps', ({ ahead, steps }) => {
+    const nodes = [new ScriptedNode(1), new ScriptedNode(2)] as const
+    const pushed = nodes[ahead - 1] as ScriptedNode
+    pushed.state = { ...pushed.state, promised: [FREE_VIEWS + steps * VIEW_STEP, 3] }
+    for (const node of nodes) node.link(3, false).sent = []
+    nodes[0].link(2, false)
+    nodes[1].link(1, false)
+    for (const node of nodes) node.sent = []
+    nodes[0].link(2, true)
+    nodes[1].link(1, true)
+    expect(exchange(nodes)).toBeLessThan(10 * steps + 30)
+    const [one, two] = nodes.map(({ state }) => state.view)
+    expect(one).toEqual(two)
+    expect(one?.members.map(([id]) => id)).toEqual([1, 2])
   })
 })

@@ -89,6 +89,7 @@ export function omega(
     if (wrong === null) handleMessage(transition, from, body)
     else if (body.kind === 'status')
       handleMessage(transition, from, { kind: 'status', ...neutralizeStatus(body) })
+    if (wrong?.ceiling !== undefined) transition.raisePromise(wrong.ceiling)
     const step = transition.finish()
     if (wrong === null) return step
     const { field, problem } = wrong

@@ -3,11 +3,14 @@
  * buggy or outdated. A node does not record a message that cannot be true, and the event names its sender.
  *
  * Beyond FREE_VIEWS, which no group reaches by itself, a view number may be ahead of the promise of the node by a bounded
- * step per message. So even millions of messages cannot use up the numbers.
+ * step per message. So even millions of messages cannot use up the numbers. A node that receives a larger number promises
+ * the largest plausible one, and its peers send the refused messages again. So two correct nodes, one of which was pushed
+ * ahead by a faulty node, meet after as many messages as the faulty node has sent.
  */
 import type { Identity, NodeId } from '../../core/index.ts'
 import {
   type Members,
+  MOST_VIEWS,
   NO_VIEW,
   type OmegaMessage,
   type OmegaState,
@@ -21,7 +24,17 @@ export const FREE_VIEWS = 2 ** 32
 /** How far a number beyond FREE_VIEWS may be ahead of the highest promise. */
 export const VIEW_STEP = 2 ** 14
 
-export type Implausible = { readonly field: string; readonly problem: string }
+export type Implausible = {
+  readonly field: string
+  readonly problem: string
+  /** The largest plausible number, if the message contains a larger one. */
+  readonly ceiling?: number
+}
+
+/** The largest number that a node finds plausible, by the number of its promise. */
+export function ceilingOf(promised: number): number {
+  return Math.min(MOST_VIEWS, Math.max(FREE_VIEWS, promised + VIEW_STEP))
+}
 
 export function findImplausible(
   { self, nodes }: Identity,
@@ -29,12 +42,16 @@ export function findImplausible(
   from: NodeId,
   body: OmegaMessage,
 ): Implausible | null {
-  const ceiling = Math.max(FREE_VIEWS, state.promised[0] + VIEW_STEP)
+  const ceiling = ceilingOf(state.promised[0])
 
   const checkNumber = (field: string, n: number): Implausible | null =>
     n <= ceiling
       ? null
-      : { field, problem: `is ${n}, more than ${VIEW_STEP} ahead of the highest promise of this node` }
+      : {
+          field,
+          problem: `is ${n}, more than ${VIEW_STEP} ahead of the highest promise of this node`,
+          ceiling,
+        }
 
   const checkNodes = (field: string, members: Members): Implausible | null =>
     members.every(([id]) => nodes.includes(id))

@@ -27,6 +27,7 @@ function explored(n: number, options: PlainObject, { flips, crashes = 0, slack =
     options,
     budget: { crashes, recoveries: crashes, flips, ticks: 0 },
     history: { slack, labelled: raw === undefined },
+    memoryMB: sized(1000, 4000),
   })
 }
 

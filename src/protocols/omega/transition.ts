@@ -6,7 +6,7 @@
  */
 import type { Effect, Identity, NodeId } from '../../core/index.ts'
 import { output, persist, send } from '../../core/index.ts'
-import { isUnpromised } from './plausible.ts'
+import { ceilingOf, isUnpromised } from './plausible.ts'
 import { hasQuorum, type Knowledge, learn, pruneOvertaken } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import {
@@ -117,7 +117,9 @@ export class Transition {
     { life, ok, view, promised, formed, attempts, links, torn, aside }: Status,
   ): void {
     const status = { life, ok, view, promised, formed, attempts, links, torn, aside }
+    const before = this.#findLink(peer)?.status ?? null
     this.#updateLink(peer, { status })
+    if (before !== null && promised > before.promised) this.#repeatRefused(peer, ceilingOf(before.promised))
     const { proposal } = this.state
     if (proposal?.accepts.some((accept) => accept.peer === peer) === true) {
       const accepts = proposal.accepts.map((each) =>
@@ -183,8 +185,24 @@ export class Transition {
     if (this.state.ok) this.#die()
   }
 
+  /** As if this node had proposed a view with this number, and had cancelled it. */
+  raisePromise(n: number): void {
+    if (n <= this.state.promised[0]) return
+    this.#set({ promised: [n, this.#identity.self] })
+    this.#scheduleStatusForAll()
+  }
+
   scheduleStatus(peer: NodeId): void {
     this.#statusRecipients.add(peer)
+  }
+
+  /** Sends again what the peer has refused as implausible: everything with a number above `ceiling`. */
+  #repeatRefused(peer: NodeId, ceiling: number): void {
+    const { promised, proposal } = this.state
+    if (promised[0] > ceiling) this.scheduleStatus(peer)
+    if (proposal === null || proposal.n <= ceiling || lifeIn(proposal.members, peer) === 0) return
+    const { n, members, base } = proposal
+    this.#send(peer, { kind: 'cand', n, members, base })
   }
 
   #scheduleStatusForAll(): void {
