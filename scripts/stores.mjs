@@ -16,6 +16,7 @@ import {
   tryStore,
 } from '../dist/service/chaos/index.js'
 import { startServer, whyMissing } from './servers/keeper.mjs'
+import { RECIPES } from './servers/recipes.mjs'
 
 const KINDS = ['file', 'postgres', 'redis', 'etcd', 'nats']
 const [times = '20', ...selected] = process.argv.slice(2)
@@ -44,7 +45,7 @@ for (const [signal, code] of [
 let failed = 0
 const table = [...FAULT_TABLE]
 for (const kind of selected.length > 0 ? selected : KINDS) {
-  const missing = kind === 'file' ? null : whyMissing(kind)
+  const missing = kind === 'file' ? null : whyMissing(RECIPES[kind])
   if (missing !== null) {
     console.log(`${kind.padEnd(9)} skipped: ${missing}`)
     continue

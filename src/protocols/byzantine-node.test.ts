@@ -37,10 +37,18 @@ describe.each(GROUPS)('a Byzantine node in %s', (_, share, specs) => {
   }, 3_600_000)
 })
 
-/** Run 4785 claims the promise 2^32, the largest number that every node finds plausible. The next view has a larger one. */
-it('forms the next view after the largest number that every node finds plausible', () => {
+/** Failures of a million runs, by the seed of their world and the number of runs in it. */
+describe('the group elects after a faulty node', () => {
   const bundle = present(GROUPS.at(-1), 'groups')[2]
-  expect(byzantineRuns(bundle, 4781, 5).failure).toBeNull()
+  const cases: readonly (readonly [string, { readonly [group: string]: GroupSpec }, number, number])[] = [
+    ['claimed 2^32, the largest number that every node finds plausible', bundle, 4781, 5],
+    ['sent a frame as its own next process', { h: specOf('omega') }, 7841, 8],
+    ['sent a frame as its own next process, in a bundle', bundle, 9281, 6],
+  ]
+
+  it.each(cases)('%s', (_, specs, seed, runs) => {
+    expect(byzantineRuns(specs, seed, runs).failure).toBeNull()
+  })
 })
 
 /** The node behaves well afterwards and is needed: no node may have to be restarted. */

@@ -290,9 +290,12 @@ export function consistentHistory(
 
     acknowledged({ count, received }: Header): void {
       const { counters, first, waiting } = this.end
-      // Nobody has received what was never sent.
-      if (count !== counters.count || received <= first || received > first + waiting.length) return
-      this.end = { ...this.end, first: received, waiting: waiting.slice(received - first) }
+      if (count !== counters.count || received <= first) return
+      if (received <= first + waiting.length)
+        this.end = { ...this.end, first: received, waiting: waiting.slice(received - first) }
+      // The peer has frames that this process never sent: a faulty process has used this incarnation before. The peer would
+      // take the frames of this process for duplicates, so both ends start again.
+      else if (isUp(counters)) this.#move()
     }
   }
 

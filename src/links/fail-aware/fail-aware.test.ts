@@ -11,6 +11,7 @@ import {
   output,
   type PlainObject,
   type Protocol,
+  present,
   send,
   setTimer,
   stack,
@@ -358,6 +359,39 @@ describe('a number that cannot have been its sender’s', () => {
     const healed = gets(misled.state, right, 310)
     expect(receiptIn(healed)?.overtaken).toBe(false)
     expect(receiptIn(gets(healed.state, datagram(3, 9, 320, 300), 330))?.overtaken).toBe(false)
+  })
+
+  it('does not silence two nodes that were both misled about each other', () => {
+    const layers = [1, 2].map((self) => failAware({ self, nodes: [1, 2] }, SETTINGS))
+    const misled = { ...datagram(2 ** 51, 1, 10, 5), body: { kind: 'word' } } as unknown as Message
+    const states = layers.map(
+      (each, place) =>
+        each.below(
+          each.start(null, 0).state,
+          { type: 'message', from: 2 - place, body: misled, receipt: null },
+          100,
+        ).state,
+    )
+    const heard = new Set<number>()
+    const carry = (
+      from: number,
+      now: number,
+      { state, effects, inputs }: LayerStep<FailAwareState>,
+    ): void => {
+      states[from] = state
+      if (inputs.length > 0) heard.add(from)
+      const to = 1 - from
+      for (const effect of effects) {
+        if (effect.type !== 'send') continue
+        const input = { type: 'message', from: from + 1, body: effect.body, receipt: null } as const
+        carry(to, now + 1, present(layers[to], 'layer').below(present(states[to], 'state'), input, now + 1))
+      }
+    }
+    for (const now of [20_000, 40_000, 60_000]) {
+      for (const [place, each] of layers.entries())
+        carry(place, now, each.above(present(states[place], 'state'), send(2 - place, { kind: 'word' }), now))
+    }
+    expect([...heard].sort()).toEqual([0, 1])
   })
 
   it('is never corrected by what was recorded, nor by stamps of the future', () => {

@@ -149,7 +149,10 @@ export type FailAwareState = {
   readonly terms: SessionTerms
 }
 
-/** Whether a session ignores a datagram: it was seen, or comes from an earlier incarnation of its sender. */
+/**
+ * Whether a session ignores a datagram: it was seen, or comes from an earlier incarnation of its sender. A datagram for an
+ * incarnation that this node never had is answered: its sender was misled.
+ */
 export function isStale(
   { incarnation, peers, sessions }: FailAwareState,
   from: NodeId,
@@ -159,7 +162,10 @@ export function isStale(
   if (known === null || by > known.incarnation) return false
   if (meant === incarnation && isOutlived(known, echo))
     return by === known.incarnation && known.recent.includes(number)
-  return by < known.incarnation || (meant === incarnation && hasSeen(known.recent, number))
+  return (
+    (by < known.incarnation && meant <= incarnation) ||
+    (meant === incarnation && hasSeen(known.recent, number))
+  )
 }
 
 const NAME = 'fail-aware'
@@ -244,8 +250,12 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     const corrects = known !== null && message.for === state.incarnation && isOutlived(known, echo)
     const isNew =
       known === null || message.by > known.incarnation || (corrects && message.by < known.incarnation)
-    if (!isNew && message.by < known.incarnation) return unchanged(before)
+    const isFormer = !isNew && message.by < known.incarnation
+    // If both nodes were misled about each other, only an Echo shows them that their numbers were mistakes.
+    const isMisled = message.for > state.incarnation
+    if (isFormer && !isMisled) return unchanged(before)
     if (settings.echo && message.for !== state.incarnation) return introduced(before, from, message, now)
+    if (isFormer) return unchanged(before)
     const isLower = !isNew && message.number < (known.recent[0] ?? 0)
     const isMistake = isLower && corrects && !known.recent.includes(message.number)
     const recent = isMistake
