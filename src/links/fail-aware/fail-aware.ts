@@ -149,10 +149,7 @@ export type FailAwareState = {
   readonly terms: SessionTerms
 }
 
-/**
- * Whether a session ignores a datagram: it was seen, or comes from an earlier incarnation of its sender. A datagram for an
- * incarnation that this node never had is answered: its sender was misled.
- */
+/** Whether a session ignores a datagram: it was seen, or an earlier incarnation sent it that was not misled about this node. */
 export function isStale(
   { incarnation, peers, sessions }: FailAwareState,
   from: NodeId,
@@ -162,10 +159,8 @@ export function isStale(
   if (known === null || by > known.incarnation) return false
   if (meant === incarnation && isOutlived(known, echo))
     return by === known.incarnation && known.recent.includes(number)
-  return (
-    (by < known.incarnation && meant <= incarnation) ||
-    (meant === incarnation && hasSeen(known.recent, number))
-  )
+  if (by < known.incarnation) return meant <= incarnation
+  return meant === incarnation && hasSeen(known.recent, number)
 }
 
 const NAME = 'fail-aware'
@@ -251,11 +246,9 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     const isNew =
       known === null || message.by > known.incarnation || (corrects && message.by < known.incarnation)
     const isFormer = !isNew && message.by < known.incarnation
-    // If both nodes were misled about each other, only an Echo shows them that their numbers were mistakes.
-    const isMisled = message.for > state.incarnation
-    if (isFormer && !isMisled) return unchanged(before)
+    // A sender that expects an incarnation which this node never had was misled. An Echo shows it the mistake.
+    if (isFormer && (!settings.echo || message.for <= state.incarnation)) return unchanged(before)
     if (settings.echo && message.for !== state.incarnation) return introduced(before, from, message, now)
-    if (isFormer) return unchanged(before)
     const isLower = !isNew && message.number < (known.recent[0] ?? 0)
     const isMistake = isLower && corrects && !known.recent.includes(message.number)
     const recent = isMistake
