@@ -1,6 +1,7 @@
 // npm run stores [-- TIMES [STORE ...]]: three nodes on each kind of store. The leader is killed TIMES times (20), the
 // server is killed and restarted, and then hangs for longer than a lease. Then every fault of the fault rig
 // (src/service/chaos/store-faults.ts) is injected. An independent witness judges. TIMES 0 runs only the fault rig.
+// --try only starts and stops the servers.
 /* oxlint-disable no-await-in-loop -- one store after the other: they share the machine */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,10 +20,11 @@ import { startServer, whyMissing } from './servers/keeper.mjs'
 import { RECIPES } from './servers/recipes.mjs'
 
 const KINDS = ['file', 'postgres', 'redis', 'etcd', 'nats']
-const [times = '20', ...selected] = process.argv.slice(2)
+const isTrial = process.argv.includes('--try')
+const [times = '20', ...selected] = process.argv.slice(2).filter((word) => word !== '--try')
 const unknown = selected.filter((kind) => !KINDS.includes(kind))
 if (!/^\d+$/.test(times) || unknown.length > 0) {
-  console.error(`usage: npm run stores -- TIMES [${KINDS.join('|')} ...]`)
+  console.error(`usage: npm run stores -- [--try] TIMES [${KINDS.join('|')} ...]`)
   process.exit(2)
 }
 
@@ -71,6 +73,10 @@ for (const kind of selected.length > 0 ? selected : KINDS) {
   const server = await starting
   try {
     const url = server?.url ?? `file:${folder}`
+    if (isTrial) {
+      console.log(`${kind.padEnd(9)} started`)
+      continue
+    }
     if (settings.times > 0) {
       const { done, problems, measures } = await tryStore(settings, url, server)
       console.log(`${kind.padEnd(9)} ${problems.length === 0 ? 'ok' : 'VIOLATED'}  ${done}`)
@@ -95,5 +101,5 @@ for (const kind of selected.length > 0 ? selected : KINDS) {
     await clean()
   }
 }
-console.log(`\n${table.join('\n')}`)
+if (!isTrial) console.log(`\n${table.join('\n')}`)
 process.exitCode = failed > 0 ? 6 : 0

@@ -31,6 +31,14 @@ await Promise.all(
         expect(await isOpen(url)).toBe(true)
       })
 
+      it('is found by npm run stores', () => {
+        const script = fileURLToPath(new URL('../scripts/stores.mjs', import.meta.url))
+        const { status, stdout } = spawnSync(process.execPath, [script, '--try', '0', name], {
+          encoding: 'utf8',
+        })
+        expect([status, stdout.trim().split(/\s+/)]).toEqual([0, [name, 'started']])
+      }, 60_000)
+
       it('for one test is killed, restarted at the same address, and ended', async () => {
         const server = await ownServer(name)
         expect(server.url).not.toBe(url)
