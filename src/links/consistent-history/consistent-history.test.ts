@@ -155,6 +155,22 @@ describe('processes that come and go', () => {
   })
 })
 
+describe('a peer that acknowledges frames which this process never sent', () => {
+  const layer = historyLayer({ self: 1, nodes: [1, 2] }, z.strictObject(historyOptions()).parse({}))
+  const upsAfter = (received: number): readonly boolean[] => {
+    const body = { kind: 'ping', by: 3, for: 1, count: 2, received, no: 0, echo: 0 }
+    const { state } = layer.start(null, 0)
+    return layer
+      .below(state, { type: 'message', from: 2, body, receipt: null }, 1000)
+      .inputs.flatMap((input) => (input.type === 'link' ? [input.up] : []))
+  }
+
+  it('takes the link down: the peer would take the first frames for duplicates', () => {
+    expect(upsAfter(0)).toEqual([true])
+    expect(upsAfter(1)).toEqual([true, false])
+  })
+})
+
 describe('a peer that pings but acknowledges nothing', () => {
   it('takes the link down when 1,024 frames wait, at both ends', () => {
     const { seen, words } = run(
