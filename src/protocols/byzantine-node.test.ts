@@ -44,6 +44,8 @@ describe('the group elects after a faulty node', () => {
     ['claimed 2^32, the largest number that every node finds plausible', bundle, 4781, 5],
     ['sent a frame as its own next process', { h: specOf('omega') }, 7841, 8],
     ['sent a frame as its own next process, in a bundle', bundle, 9281, 6],
+    ['sent a ping of a later period as its own next process', { h: specOf('omega') }, 29_641, 7],
+    ['claimed a view that names the next life of another node', bundle, 35_401, 5],
   ]
 
   it.each(cases)('%s', (_, specs, seed, runs) => {

@@ -245,7 +245,11 @@ export function consistentHistory(
 
     pinged(body: Ping, isLatest: boolean): void {
       const { no, echo } = body
-      if (no < this.end.period && !isLatest) return
+      if (no < this.end.period) {
+        if (!isLatest) return
+        // The larger period was a mistake, and an estimate from it would count this ping as late.
+        this.end = { ...this.end, estimate: estimator.begin(null, this.#now).estimate }
+      }
       const judged = judge(this.#state, this.end, body, this.#now)
       if (judged === null) {
         if (no !== this.end.period) this.end = { ...this.end, period: no }
@@ -299,9 +303,18 @@ export function consistentHistory(
     }
   }
 
-  /** A period in the future, or after a hundred years, is invalid. */
-  function isPossible(state: HistoryLinks, { for: whom, no, echo }: Ping, now: Micros): boolean {
-    return no * pingEvery <= LONGEST && (whom !== state.incarnation || echo <= periodAt(state, now))
+  /** A period after a hundred years is invalid. */
+  function isPossible({ no }: Ping): boolean {
+    return no * pingEvery <= LONGEST
+  }
+
+  /**
+   * A peer that returns a period in the future was misled by a faulty process with the incarnation of this one. The ping
+   * proves nothing then, but both ends must still meet.
+   */
+  function withoutFuture(state: HistoryLinks, body: Ping, now: Micros): Ping {
+    const isFuture = body.for === state.incarnation && body.echo > periodAt(state, now)
+    return isFuture ? { ...body, echo: -1 } : body
   }
 
   /**
@@ -311,12 +324,12 @@ export function consistentHistory(
   function onDatagram(
     state: HistoryLinks,
     from: NodeId,
-    body: HistoryDatagram,
+    received: HistoryDatagram,
     isLatest: boolean,
     now: Micros,
   ): HistoryStep {
-    if (body.kind === 'ping' && !isPossible(state, body, now))
-      return { state, effects: NOTHING, inputs: NOTHING }
+    if (received.kind === 'ping' && !isPossible(received)) return { state, effects: NOTHING, inputs: NOTHING }
+    const body = received.kind === 'ping' ? withoutFuture(state, received, now) : received
     const plain = body.kind === 'ping' ? ordinary(state, from, body, now) : null
     if (plain !== null) return plain
     const change = new Change(state, from, now)

@@ -217,7 +217,9 @@ export class Transition {
       if (status?.ok === true && isNewer(status.view.id, best.id)) best = status.view
     }
     if (best === this.state.view) return
-    if (lifeIn(best.members, this.#identity.self) === life) this.#install(best)
+    const isMember = lifeIn(best.members, this.#identity.self) === life
+    // A faulty node may name the next life of this node, which promised nothing.
+    if (isMember && !isUnpromised(this.#identity.self, this.state, best)) this.#install(best)
     else if (ok && this.#settings.rules.diesWhenLeftOut()) this.#die()
   }
 
