@@ -21,6 +21,9 @@ const runs = [
   ...['local', 'majority'].map(
     (mode) => `sim --protocol local-leader --nodes 3..7 --seeds 1..${seeds} --option mode=${mode}`,
   ),
+  // From 100 nodes on, votes travel over a tree.
+  `sim --protocol local-leader --nodes 100..120 --seeds 1..${Math.ceil(seeds / 100)} --option mode=local`,
+  `sim --protocol local-leader --nodes 100..120 --seeds 1..${Math.ceil(seeds / 100)} --option mode=majority`,
   `sim --protocol local-leader --nodes 3 --seeds 1..${seeds} --faults crash,cut,partition,graph --option mode=majority`,
   `sim --protocol local-leader --nodes 3..7 --seeds 1..${seeds} --option mode=majority --option rule=equality`,
   // Each request has a random lock, so that what holds depends on no level; then levels that follow from measurements.

@@ -13,23 +13,27 @@ import {
 const seen = (...numbers: readonly number[]): readonly number[] =>
   numbers.reduce<readonly number[]>((recent, number) => withNumber(recent, number) ?? recent, [])
 
+/** 10, 20, 30 ... 320: as many numbers as a session remembers. */
+const TENS = Array.from({ length: 32 }, (_, place) => 10 * (place + 1))
+
 describe('the numbers of a session', () => {
-  it('are kept largest first, at most eight', () => {
+  it('are kept largest first, at most 32', () => {
     expect(seen(1, 3, 2)).toEqual([3, 2, 1])
-    expect(seen(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)).toEqual([10, 9, 8, 7, 6, 5, 4, 3])
-    expect(seen(10, 20, 30, 40, 50, 60, 70, 80, 45)).toEqual([80, 70, 60, 50, 45, 40, 30, 20])
+    expect(seen(...TENS, 330, 340)).toEqual([340, 330, ...TENS.slice(2).reverse()])
+    expect(seen(...TENS, 45).slice(-5)).toEqual([50, 45, 40, 30, 20])
+    expect(seen(...TENS, 45)).toHaveLength(32)
   })
 
   it('refuse a duplicate, and everything older than a full list', () => {
-    const full = seen(10, 20, 30, 40, 50, 60, 70, 80)
+    const full = seen(...TENS)
     expect(withNumber(full, 40)).toBeNull()
     expect(withNumber(full, 9)).toBeNull()
     expect(withNumber(seen(10, 20), 9)).toEqual([20, 10, 9])
   })
 
   it('agree with the question whether a number was seen', () => {
-    const full = seen(10, 20, 30, 40, 50, 60, 70, 80)
-    for (let number = 1; number <= 90; number++)
+    const full = seen(...TENS)
+    for (let number = 1; number <= 330; number++)
       expect([number, hasSeen(full, number)]).toEqual([number, withNumber(full, number) === null])
     expect(hasSeen([], 1)).toBe(false)
     expect(hasSeen(seen(5), 4)).toBe(false)

@@ -16,9 +16,11 @@ export type Session = {
   readonly awake: Micros | null
 }
 
-/** A datagram that this many later ones have overtaken counts as a duplicate. */
-const REMEMBERED = 8
-type Remembered = [number, number, number, number, number, number, number, number]
+/**
+ * A datagram that this many later ones have overtaken counts as a duplicate. A node that passes on the replies of others
+ * (local-leader in tree mode) sends a burst of about the square root of the number of nodes.
+ */
+const REMEMBERED = 32
 
 /** The list with one more number; null if that number was seen. */
 export function withNumber(recent: readonly number[], number: number): readonly number[] | null {
@@ -52,11 +54,13 @@ export function hasSeen(recent: readonly number[], number: number): boolean {
   return recent.includes(number) || (recent.length >= REMEMBERED && number < (recent.at(-1) as number))
 }
 
-/** Done for almost every datagram: a literal is made at once, where a list that grows is copied on the way. */
+/** Done for almost every datagram: a list of the final length is filled, because a list that grows is copied on the way. */
 function newestFirst(recent: readonly number[], number: number): readonly number[] {
-  if (recent.length < REMEMBERED) return [number, ...recent]
-  const [a, b, c, d, e, f, g] = recent as Remembered
-  return [number, a, b, c, d, e, f, g]
+  const length = Math.min(recent.length + 1, REMEMBERED)
+  const next = new Array<number>(length)
+  next[0] = number
+  for (let place = 1; place < length; place++) next[place] = recent[place - 1] as number
+  return next
 }
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { simulate } from '../../../test/support/run.ts'
 import { levelsOf, placeInTree, type Tree } from './tree.ts'
 
 describe('a tree of answers', () => {
@@ -42,4 +43,27 @@ describe('a tree of answers', () => {
       }
     }
   })
+})
+
+describe('a hundred nodes that answer over a tree', () => {
+  /** A node that receives the answers of its children before the request passes each on alone, in a burst. */
+  it.each([1, 2])(
+    'lose no answer to the reordering of a burst: seed %i',
+    (seed) => {
+      const { specs } = simulate(
+        {
+          protocol: 'local-leader',
+          seed,
+          nodes: Array.from({ length: 100 }, (_, place) => place + 1),
+          options: { mode: 'local' },
+          clocks: { driftPpm: 100 },
+          untilMs: 5000,
+        },
+        { strict: false },
+      )
+      expect(specs.filter(({ verdict }) => verdict === 'violated')).toEqual([])
+      expect(specs.find(({ name }) => name === 'BI')).toMatchObject({ verdict: 'held' })
+    },
+    60_000,
+  )
 })

@@ -171,6 +171,7 @@ async function tryFault(
   for (const leaderDies of isBrief ? [false] : [false, true]) {
     // oxlint-disable no-await-in-loop -- once with the leader alive, once without
     const leading = await trial.waitUntilStable()
+    if (!isBrief) problems.push(...(await restartExited(trial.nodes)))
     const follower = trial.nodes.find(({ id }) => id !== leading.id)
     await inject(fault, server, proxy)
     await setTimeout(fault.forMs / 2)
@@ -198,6 +199,7 @@ async function tryFault(
       problems.push(`${(back.atMs - healedAt).toFixed(0)} ms without a leader after: ${fault.name}`)
     if (!isBrief) ended?.start()
     await trial.waitUntilStable()
+    if (!isBrief) problems.push(...(await restartExited(trial.nodes)))
     const percent = await measureCpuPercent(trial.nodes)
     cpuPercent = Math.max(cpuPercent, percent)
     if (percent > MAX_IDLE_PERCENT)
@@ -242,13 +244,25 @@ async function heal(fault: StoreFault, server: StoreServer | null, proxy: StoreP
     await (fault.effect.by === 'kill' ? server?.restart() : server?.resume())
 }
 
+/** A node must neither fail to start nor exit by itself. Starts such nodes again, and says why they exited. */
+async function restartExited(nodes: readonly RunNode[]): Promise<readonly string[]> {
+  const exited = nodes.filter(({ pid }) => pid === null)
+  const problems = exited.map(({ id, log }) => `${id} exited by itself: ${log.slice(-LOG_LINES).join(' / ')}`)
+  for (const node of exited) node.start()
+  await Promise.all(exited.map(({ joined }) => joined))
+  return problems
+}
+
+/** How many log lines of a node that exited by itself are reported. */
+const LOG_LINES = 3
+
 type Termination = { readonly ms: readonly number[]; readonly problem: readonly string[] }
 
 /** Sends SIGTERM. A process that does not exit is killed and reported. */
 async function terminate(node: RunNode): Promise<Termination> {
   const at = performance.now()
   const { pid, exited: ended } = node
-  if (pid === null) return { ms: [], problem: [`${node.id} had already exited`] }
+  if (pid === null) return { ms: [], problem: [`${node.id} exited during the fault: ${node.log.at(-1)}`] }
   node.signal('SIGTERM')
   const patience = new AbortController()
   const code = await Promise.race([
