@@ -54,13 +54,9 @@ export function hasSeen(recent: readonly number[], number: number): boolean {
   return recent.includes(number) || (recent.length >= REMEMBERED && number < (recent.at(-1) as number))
 }
 
-/** Done for almost every datagram: a list of the final length is filled, because a list that grows is copied on the way. */
+/** Done for almost every datagram: two copies are faster here than spreading, or a list that grows. */
 function newestFirst(recent: readonly number[], number: number): readonly number[] {
-  const length = Math.min(recent.length + 1, REMEMBERED)
-  const next = new Array<number>(length)
-  next[0] = number
-  for (let place = 1; place < length; place++) next[place] = recent[place - 1] as number
-  return next
+  return recent.toSpliced(REMEMBERED - 1, 1).toSpliced(0, 0, number)
 }
 
 /**
