@@ -172,3 +172,15 @@ describe('a node whose promise a faulty node has pushed ahead, step by step', ()
     expect(one?.members.map(([id]) => id)).toEqual([1, 2])
   })
 })
+
+/** The proposer repeats a candidacy when the status of its peer shows that the peer may have refused it. */
+describe('a candidacy that arrives again', () => {
+  it('leaves the accept and the recorded attempt as they are: the view may be installed already', () => {
+    const members = FIRST.members.slice(0, 2)
+    const cand: OmegaMessage = { kind: 'cand', n: 2, members, base: FIRST.id }
+    const node = new ScriptedNode(2).link(3, false).receive(1, cand).receive(1, { kind: 'attempt', n: 2 })
+    expect(node.state.attempts).toEqual([{ id: [2, 1], members }])
+    expect(node.receive(1, cand).sent).toEqual([])
+    expect(node.state.attempts).toEqual([{ id: [2, 1], members }])
+  })
+})

@@ -37,6 +37,7 @@ import {
 } from './target.ts'
 import {
   compareViewIds,
+  diffMembers,
   idsOf,
   isNewer,
   lifeIn,
@@ -134,6 +135,8 @@ export class Transition {
   }
 
   handleCand(peer: NodeId, { n, members, base }: Omit<Pending, 'isAnswered'>): void {
+    // Repeated (`#repeatRefused`), though this node has not refused it: an attempt that it has recorded stays open.
+    if (this.#findLink(peer)?.pending?.n === n) return
     this.#updateLink(peer, { pending: { n, members, base, isAnswered: false }, accepted: 0 })
     // Its previous proposal has failed: a proposer that installs a view sends its status before it proposes again.
     this.#dropFailedAttempts(({ id }) => id[1] === peer)
@@ -439,12 +442,4 @@ export class Transition {
 function withoutAccept(proposal: Proposal, peer: NodeId): Proposal {
   const accepts = proposal.accepts.filter((accept) => accept.peer !== peer)
   return accepts.length === proposal.accepts.length ? proposal : { ...proposal, accepts }
-}
-
-/** The members that left and the members that joined. A member with a new life is in both lists. */
-function diffMembers(old: Members, next: Members): { readonly left: Members; readonly joined: Members } {
-  return {
-    left: old.filter(([id, life]) => lifeIn(next, id) !== life),
-    joined: next.filter(([id, life]) => lifeIn(old, id) !== life),
-  }
 }

@@ -68,3 +68,14 @@ export function isMajority(of: readonly NodeId[], whole: readonly NodeId[], tie:
   if (!tie || 2 * count !== whole.length || count === 0) return false
   return of.includes(whole.reduce((least, id) => (compareIds(id, least) < 0 ? id : least)))
 }
+
+/** The members that left and the members that joined. A member with a new life is in both lists. */
+export function diffMembers(
+  old: Members,
+  next: Members,
+): { readonly left: Members; readonly joined: Members } {
+  return {
+    left: old.filter(([id, life]) => lifeIn(next, id) !== life),
+    joined: next.filter(([id, life]) => lifeIn(old, id) !== life),
+  }
+}
