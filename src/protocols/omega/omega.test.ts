@@ -357,6 +357,19 @@ describe('quorums', () => {
     expect(inQuorum(self)).toBe(false)
   })
 
+  it.each([
+    { kind: 'cancel', n: 2 },
+    { kind: 'cand', n: 3, members: PAIR, base: [1, 1] },
+  ] as const)('dynamic: a peer that gives up its attempt supports the view again: $kind', (body) => {
+    const { view } = node(1, DYNAMIC_RULE)
+    const inQuorum = (scripted: ScriptedNode): unknown => view(scripted.state, 0).detail?.['inQuorum']
+    const attempts = [viewOf(2, 2, 1)]
+    const one = new ScriptedNode(1, DYNAMIC_RULE).link(3, false)
+    expect(inQuorum(one.receive(2, status({ formed: FIRST, attempts, promised: 2 })))).toBe(false)
+    // No other status follows.
+    expect(inQuorum(one.receive(2, body))).toBe(true)
+  })
+
   it('static: a leader is in quorum while more than half of all nodes support its view', () => {
     const five = [1, 2, 3, 4, 5]
     const one = new ScriptedNode(1, { quorum: 'static' }, five).link(4, false).link(5, false)

@@ -170,6 +170,11 @@ export function isAccepted({ members, accepts }: Proposal): boolean {
   return accepts.length === members.length - 1
 }
 
+export function withoutAccept(proposal: Proposal, peer: NodeId): Proposal {
+  const accepts = proposal.accepts.filter((accept) => accept.peer !== peer)
+  return accepts.length === proposal.accepts.length ? proposal : { ...proposal, accepts }
+}
+
 /** Whether this node is dead and linked with living nodes of two views. A view that admitted it would be drawn into the conflict. */
 export function isTorn({ ok, links }: OmegaState): boolean {
   if (ok) return false

@@ -34,6 +34,7 @@ import {
   type RuleContext,
   shouldTakeOver,
   targetOf,
+  withoutAccept,
 } from './target.ts'
 import {
   compareViewIds,
@@ -139,12 +140,12 @@ export class Transition {
     if (this.#findLink(peer)?.pending?.n === n) return
     this.#updateLink(peer, { pending: { n, members, base, isAnswered: false }, accepted: 0 })
     // Its previous proposal has failed: a proposer that installs a view sends its status before it proposes again.
-    this.#dropFailedAttempts(({ id }) => id[1] === peer)
+    this.#dropFailedAttempts(peer, ({ id }) => id[1] === peer)
   }
 
   handleCancel(peer: NodeId, n: number): void {
     if (this.#findLink(peer)?.pending?.n === n) this.#updateLink(peer, { pending: null, accepted: 0 })
-    this.#dropFailedAttempts(({ id }) => sameViewId(id, [n, peer]))
+    this.#dropFailedAttempts(peer, ({ id }) => sameViewId(id, [n, peer]))
   }
 
   handleAccept(peer: NodeId, n: number, { formed, attempts }: Knowledge): void {
@@ -345,8 +346,16 @@ export class Transition {
     if (attempts !== this.state.attempts) this.#set({ attempts })
   }
 
-  /** Removes open attempts that have failed. Peers learn it, and count this node as a supporter of its view again. */
-  #dropFailedAttempts(hasFailed: (attempt: OmegaView) => boolean): void {
+  /**
+   * Removes open attempts that have failed. Peers learn it, and count this node as a supporter of its view again. The
+   * proposer itself supports its view again, too, although its last status may name the attempt.
+   */
+  #dropFailedAttempts(proposer: NodeId, hasFailed: (attempt: OmegaView) => boolean): void {
+    const status = this.#findLink(proposer)?.status ?? null
+    if (status?.attempts.some(hasFailed) === true)
+      this.#updateLink(proposer, {
+        status: { ...status, attempts: status.attempts.filter((each) => !hasFailed(each)) },
+      })
     const { formed, attempts } = this.state
     const left = attempts.filter((each) => !hasFailed(each) || !isNewer(each.id, formed.id))
     if (left.length < attempts.length) this.#updateKnowledge({ formed, attempts: left })
@@ -437,9 +446,4 @@ export class Transition {
   #set(change: Partial<OmegaState>): void {
     this.state = { ...this.state, ...change }
   }
-}
-
-function withoutAccept(proposal: Proposal, peer: NodeId): Proposal {
-  const accepts = proposal.accepts.filter((accept) => accept.peer !== peer)
-  return accepts.length === proposal.accepts.length ? proposal : { ...proposal, accepts }
 }
