@@ -155,7 +155,7 @@ export function omegaInsight(state: Plain, identity: Identity, options: OmegaOpt
       view: ok ? { id: view.id, members, incarnations: view.members.map((member) => member[1]) } : null,
       incarnation: life,
       inQuorum,
-      waitingFor: inQuorum ? null : findMissingQuorum(upper, identity, settings),
+      waitingFor: findMissingQuorum(upper, identity, settings),
       failureTolerance: inQuorum ? countSpareMembers(upper, settings, nodes.length) : 0,
     },
   }

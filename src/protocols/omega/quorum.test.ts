@@ -240,6 +240,19 @@ describe('the nodes that a group waits for', () => {
       unreachable: [4, 5],
     })
   })
+  it('are the absent members of an attempt whose proposer led the view, though the others support the view', () => {
+    const [own, attempt] = [view(3, 5, 1, 2, 5), view(4, 5, 1, 2, 3, 4, 5)]
+    const known = { view: own, formed: own, attempts: [attempt] }
+    const change = { ...known, links: [link(2, known)] }
+    expect(isInQuorum(state(change), IDENTITY, SETTINGS)).toBe(true)
+    expect(missing(change)).toEqual({
+      view: [4, 5],
+      members: NODES,
+      mayHaveFormed: true,
+      unreachable: [3, 4, 5],
+    })
+    expect(missing({ ...change, links: [link(2, known), link(5, known)] })).toBeNull()
+  })
   it('are the absent nodes of the group with a static quorum', () => {
     expect(missing({ links: [link(2)] }, { quorum: 'static' })).toEqual({
       view: null,

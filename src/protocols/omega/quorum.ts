@@ -157,7 +157,10 @@ export function isInQuorum(state: OmegaState, identity: Identity, settings: Omeg
   return 2 * supporters > electorateSize(state, identity, settings)
 }
 
-/** The nodes whose return the group waits for. Null while this node is in quorum, or if a quorum is not what is missing. */
+/**
+ * The nodes whose return the group waits for. Null while this node is in quorum with its leader, or if a quorum is not what
+ * is missing. Without the leader, its last attempt may need more nodes than the view (`isSupporting`).
+ */
 export function findMissingQuorum(
   state: OmegaState,
   identity: Identity,
@@ -165,8 +168,10 @@ export function findMissingQuorum(
 ): Waiting | null {
   const { quorum, tie } = settings
   const { self, nodes } = identity
-  if (quorum === 'none' || isInQuorum(state, identity, settings)) return null
+  if (quorum === 'none') return null
   const present = [self, ...state.links.map(({ peer }) => peer)]
+  const [, leader] = state.view.id
+  if (leader !== null && present.includes(leader) && isInQuorum(state, identity, settings)) return null
   const findMissing = (whole: readonly NodeId[]): readonly NodeId[] | null =>
     isMajority(present, whole, tie && quorum === 'dynamic')
       ? null
