@@ -24,9 +24,9 @@ export type Membership = {
 }
 
 /**
- * A view without a majority that is linked with this node, and its unreachable members. `view` null: there is no view
- * yet, and a majority of all nodes is needed. `mayHaveFormed`: the unreachable members may have installed the view, and
- * any of them can tell.
+ * A view without a majority that is linked with this node, and its unreachable members. `view` null: a majority of all
+ * nodes is needed, or every node for a first view that must contain all. `mayHaveFormed`: the unreachable members may have
+ * installed the view, and any of them can tell.
  */
 export type Waiting = {
   readonly view: readonly [number: number, leader: NodeId | null] | null

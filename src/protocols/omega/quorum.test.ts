@@ -253,6 +253,18 @@ describe('the nodes that a group waits for', () => {
     })
     expect(missing({ ...change, links: [link(2, known), link(5, known)] })).toBeNull()
   })
+  it.each(['none', 'static', 'dynamic'] as const)(
+    'are all absent nodes if no node is alive and a first view needs all nodes: quorum %s',
+    (quorum) => {
+      const dead = [2, 3, 4].map((peer) => link(peer, { ok: false }))
+      const settings = { quorum, reinit: 'all' } as const
+      const waiting = { view: null, members: NODES, mayHaveFormed: false, unreachable: [5] }
+      expect(missing({ ok: false, links: dead }, settings)).toEqual(waiting)
+      expect(missing({ ok: false, links: [...dead, link(5, { ok: false })] }, settings)).toBeNull()
+      expect(missing({ ok: false, links: [...dead.slice(1), link(2)] }, settings)).toBeNull()
+      expect(missing({ ok: false, links: dead }, { quorum })).toBeNull()
+    },
+  )
   it('are the absent nodes of the group with a static quorum', () => {
     expect(missing({ links: [link(2)] }, { quorum: 'static' })).toEqual({
       view: null,

@@ -166,10 +166,15 @@ export function findMissingQuorum(
   identity: Identity,
   settings: OmegaSettings,
 ): Waiting | null {
-  const { quorum, tie } = settings
+  const { quorum, tie, reinit } = settings
   const { self, nodes } = identity
-  if (quorum === 'none') return null
   const present = [self, ...state.links.map(({ peer }) => peer)]
+  const isAnyAlive = state.ok || state.links.some(({ status }) => status?.ok === true)
+  if (reinit === 'all' && !isAnyAlive && present.length < nodes.length) {
+    const unreachable = nodes.filter((id) => !present.includes(id))
+    return { view: null, members: nodes, mayHaveFormed: false, unreachable }
+  }
+  if (quorum === 'none') return null
   const [, leader] = state.view.id
   if (leader !== null && present.includes(leader) && isInQuorum(state, identity, settings)) return null
   const findMissing = (whole: readonly NodeId[]): readonly NodeId[] | null =>

@@ -140,6 +140,15 @@ describe('a group with views', () => {
       'no leader in g for 0.0 s: 3 of the 5 nodes are needed, but c, d, e are unreachable',
     ],
     [
+      'a node missing before a first view of all nodes',
+      {
+        view: null,
+        waitingFor: { view: null, members: ['a', 'b', 'c'], mayHaveFormed: false, unreachable: ['c'] },
+      },
+      { leader: null },
+      'no leader in g for 0.0 s: all 3 nodes are needed, but c is unreachable',
+    ],
+    [
       'a majority missing of the view',
       { waitingFor: { view: [3, 'a'], members: ['a', 'b'], mayHaveFormed: false, unreachable: ['b'] } },
       { leader: null },

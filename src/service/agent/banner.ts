@@ -120,7 +120,10 @@ function describeLed(
 function waitingText({ view, members, mayHaveFormed, unreachable }: Waiting): string {
   const missing = `${unreachable.join(', ')} ${isOrAre(unreachable.length)} unreachable`
   const of = `${members.length} ${view === null ? 'nodes' : `members of view ${view.join('.')}`}`
-  if (!mayHaveFormed) return `${majorityOf(members.length)} of the ${of} are needed, but ${missing}`
+  // With a majority present, a group that has no view yet waits for all of its nodes.
+  const isMajorityMissing = view !== null || 2 * unreachable.length >= members.length
+  const needed = isMajorityMissing ? `${majorityOf(members.length)} of the ${of}` : `all ${of}`
+  if (!mayHaveFormed) return `${needed} are needed, but ${missing}`
   return `${unreachable.join(', ')} may have formed view ${view?.join('.')}; waiting for ${unreachable.length === 1 ? 'it' : 'one of them'} to return`
 }
 

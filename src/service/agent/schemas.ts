@@ -227,7 +227,9 @@ export const statusSchema = z.strictObject({
     .strictObject({
       view: viewFields.id
         .nullable()
-        .describe('the view that lacks a majority; null: a majority of all nodes is unreachable'),
+        .describe(
+          'the view that lacks a majority; null: a majority of all nodes is needed, or all (option `reinit: all`)',
+        ),
       members: z.array(id),
       mayHaveFormed: z
         .boolean()
