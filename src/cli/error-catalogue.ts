@@ -100,7 +100,7 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
     'CorruptStableDataError',
     null,
     'The stored state is intact but is not a state of the configured protocol.',
-    'Restore the data directory of this node, or stop all nodes and run `conclave recover` on each.',
+    'Use the data directory that this node had last, never a backup, or stop all nodes and run `conclave recover` on each.',
   ),
   ERR_CONCLAVE_LATER_INCARNATION: entry(
     'LaterIncarnationError',
