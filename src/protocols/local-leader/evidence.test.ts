@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { NodeId } from '../../core/index.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
 import {
-  isGranted,
+  grantedLevels,
   lossNeed,
   lowestLevel,
   nearestGranted,
@@ -90,22 +90,34 @@ describe('lost messages', () => {
 
 describe('the level that a majority grants', () => {
   const BOUNDS = { least: 5, most: 20, shortest: lockAt(5), longest: lockAt(20) }
-  const granted = (wanted: number, accepts: { readonly [node: number]: readonly [number, number] }) =>
-    nearestGranted(wanted, BOUNDS, (each) =>
-      isGranted(each, BOUNDS, config([1, 2, 3]), (node, level) => {
-        const [least, most] = accepts[Number(node)] ?? [0, 40]
-        return level >= least && level <= most
-      }),
-    )
+  type Answers = { readonly [node: number]: readonly [least: number, most: number, when?: 'long ago'] | null }
+  const granted = (wanted: number, answers: Answers) => {
+    const grantsOf = (node: NodeId) => {
+      const answer = answers[Number(node)]
+      if (answer === null) return null
+      const [least, most, when] = answer ?? [0, 40]
+      return { least, most, isRecent: when === undefined }
+    }
+    return nearestGranted(wanted, BOUNDS, grantedLevels(BOUNDS, config([1, 2, 3]), grantsOf))
+  }
 
-  it.each<[string, number, { readonly [node: number]: readonly [number, number] }, number]>([
+  it.each<[string, number, Answers, number]>([
     ['all bounds are the same', 8, {}, 8],
     ['one voter refuses', 8, { 3: [12, 40] }, 8],
     ['two voters refuse short locks', 8, { 2: [11, 40], 3: [12, 40] }, 11],
     ['two voters refuse long locks', 18, { 2: [0, 9], 3: [0, 7] }, 9],
     ['no level has a majority', 8, { 2: [30, 40], 3: [30, 40] }, 8],
-  ])('where %s', (_what, wanted, accepts, level) => {
-    expect(granted(wanted, accepts)).toBe(level)
+    [
+      'one voter refuses, and another does not answer any more',
+      8,
+      { 2: [12, 40], 3: [0, 40, 'long ago'] },
+      12,
+    ],
+    ['one voter refuses, and another has never answered', 18, { 2: [0, 9], 3: null }, 9],
+    ['no other voter has ever answered', 8, { 2: null, 3: null }, 8],
+    ['the other voters answered long ago', 8, { 2: [11, 40, 'long ago'], 3: [12, 40, 'long ago'] }, 11],
+  ])('where %s', (_what, wanted, answers, level) => {
+    expect(granted(wanted, answers)).toBe(level)
   })
 })
 

@@ -7,7 +7,7 @@ import type { Micros, NodeId } from '../../core/index.ts'
 import type { Timing } from './constants.ts'
 import { HIGHEST_LEVEL, type LevelBounds } from './levels.ts'
 import { type Measurements, NO_LOSS } from './messages.ts'
-import { type Configuration, holdsMajorities } from './voters.ts'
+import { type Configuration, holdsMajorities, votersOf } from './voters.ts'
 
 /** The lowest level for which a duration fits; the highest when it fits none. */
 export function lowestLevel(fits: (level: number) => boolean): number {
@@ -130,21 +130,34 @@ function fewerThan(needed: number, probabilities: readonly number[]): number {
   return needed > probabilities.length ? 0 : sum
 }
 
-/** Whether a majority grants locks of this level. */
-export function isGranted(
-  level: number,
+/** The levels that a voter grants, according to an answer of it, and whether it has answered lately. */
+export type Grants = { readonly least: number; readonly most: number; readonly isRecent: boolean }
+
+/**
+ * Whether a majority grants locks of a level. The voters that have answered lately decide: a voter that is down, or cannot
+ * store its vote, grants nothing. If they grant no level, perhaps because they are too few, a voter of which nothing is
+ * known may grant every level. `grantsOf`: null when nothing is known.
+ */
+export function grantedLevels(
   { least, most }: LevelBounds,
   config: Configuration,
-  grants: (node: NodeId, level: number) => boolean,
-): boolean {
-  if (level < least || level > most) return false
-  return holdsMajorities(
-    config,
-    config.sets.flat().filter((node) => grants(node, level)),
-  )
+  grantsOf: (node: NodeId) => Grants | null,
+): (level: number) => boolean {
+  const voters = votersOf(config).map((node) => ({ node, grants: grantsOf(node) }))
+  const isGranted = (level: number, isLenient: boolean): boolean => {
+    if (level < least || level > most) return false
+    const supporters = voters.flatMap(({ node, grants }) => {
+      if (grants === null) return isLenient ? [node] : []
+      return (isLenient || grants.isRecent) && level >= grants.least && level <= grants.most ? [node] : []
+    })
+    return holdsMajorities(config, supporters)
+  }
+  let isLenient = true
+  for (let level = least; isLenient && level <= most; level++) isLenient = !isGranted(level, false)
+  return (level) => isGranted(level, isLenient)
 }
 
-/** The level nearest to the wanted one for which `isGranted` holds; the wanted one when there is none. */
+/** The level nearest to the wanted one for which `isLevelGranted` holds; the wanted one when there is none. */
 export function nearestGranted(
   wanted: number,
   { least, most }: LevelBounds,

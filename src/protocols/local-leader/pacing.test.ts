@@ -250,6 +250,29 @@ describe('different bounds', () => {
     expect(leads(quiet)).toBe(1)
   })
 
+  /** One voter is gone, so the leader needs the other one, which has other bounds. */
+  const WITHOUT_ONE: readonly [string, object][] = [
+    ['is down', { atMs: 200, crash: 3 }],
+    ['cannot store its vote', { atMs: 200, unwritable: 3 }],
+  ]
+
+  it.each(WITHOUT_ONE)('leave a leader its term while another voter %s', (_name, event) => {
+    const change = { command: { do: 'setLeaseBounds', node: 2, leaseMinMs: 20, leaseMaxMs: 50 } }
+    const options = { timing: 'adaptive', leaseMinMs: 20, leaseMaxMs: 100 }
+    const changed = run(3, { options, events: [event, { atMs: 3000, ...change }], untilMs: 30_000 })
+    expect(leads(changed)).toBe(1)
+    // The leader goes on to the shortest lease.
+    expect(levels(changed).at(-1)).toBe(levelFor(20_000))
+  })
+
+  it.each(WITHOUT_ONE)('let a node be elected while a voter %s and the other never leads', (_name, event) => {
+    const options = { timing: 'adaptive', leaseMinMs: 20, leaseMaxMs: 100, witnesses: [2] }
+    const nodeOptions = { 2: { leaseMinMs: 20, leaseMaxMs: 60 } }
+    const elected = run(3, { options, nodeOptions, events: [{ ...event, atMs: 0 }], untilMs: 10_000 })
+    expect(elected.report.leaders).toEqual([1])
+    expect(leads(elected)).toBe(1)
+  })
+
   it('that leave one level elect as well as wider ones', () => {
     const narrow = run(3, {
       options: { timing: 'adaptive', leaseMinMs: 100, leaseMaxMs: 120 },

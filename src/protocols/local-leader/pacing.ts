@@ -4,8 +4,8 @@ import type { Receipt } from '../../links/index.ts'
 import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER } from './context.ts'
 import {
   amountOf,
+  grantedLevels,
   higherNeed,
-  isGranted,
   lossNeed,
   type Need,
   nearestGranted,
@@ -70,9 +70,12 @@ export function createPacing(context: Context) {
     return level > before ? afterRaise(hold, [before, level], lossPerDay, now) : afterLowering(hold, now)
   }
 
+  /** How old the last answer of a voter may be. A voter that could have answered since counts as down. */
+  const patienceOf = (state: LocalLeaderState): Micros => Math.max(timingIn(state).expires, ANSWERS_COUNT_FOR)
+
   /** What is known of the voters. A voter that could have answered lately and has not counts as down. */
   function votersIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterEvidence[] {
-    const patience = Math.max(timingIn(state).expires, ANSWERS_COUNT_FOR)
+    const patience = patienceOf(state)
     const isEarly = state.term === null || now - state.term.since < patience
     return votersOf(state.vote.config).map((node) => {
       const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
@@ -97,13 +100,15 @@ export function createPacing(context: Context) {
   }
 
   /** Whether a majority grants locks of a level, as far as this node knows. */
-  function grantedIn(state: LocalLeaderState, pace: Pace): (level: number) => boolean {
-    const grants = (node: NodeId, level: number): boolean => {
-      const peer = node === self || !isGroupNode(node) ? null : pace.peers[placeOf(node)]
-      const evidence = peer?.evidence ?? null
-      return evidence === null || (level >= evidence.least && level <= evidence.most)
-    }
-    return (level) => isGranted(level, pace.bounds, state.vote.config, grants)
+  function grantedIn(state: LocalLeaderState, pace: Pace, now: Micros): (level: number) => boolean {
+    const patience = patienceOf(state)
+    return grantedLevels(pace.bounds, state.vote.config, (node) => {
+      if (node === self) return { ...pace.bounds, isRecent: true }
+      const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
+      return peer === null || peer.evidence === null
+        ? null
+        : { least: peer.evidence.least, most: peer.evidence.most, isRecent: now - peer.at < patience }
+    })
   }
 
   /** The highest level that this node can use; the highest of its own if a majority grants none. */
@@ -148,7 +153,7 @@ export function createPacing(context: Context) {
   /** The level that the leader wants next, why, and the waits after that. */
   function chooseLevel(state: LocalLeaderState, pace: Pace, held: Hold, now: Micros): LevelChoice {
     const asked = leaderNeed(state, pace, now)
-    const isLevelGranted = grantedIn(state, pace)
+    const isLevelGranted = grantedIn(state, pace, now)
     const next = nextLevel(pace.level, asked.level, held, { least: pace.bounds.least, lossPerDay }, now)
     const level = grantedChange(pace, next.level, asked.level, isLevelGranted)
     return {
@@ -248,7 +253,7 @@ export function createPacing(context: Context) {
     if (!isMeasuring || pace === null) return state
     const needed = renew ? pace.level : Math.max(pace.level, candidateNeed(state, pace))
     const wanted = withinBounds(pace.bounds, needed)
-    const isLevelGranted = grantedIn(state, pace)
+    const isLevelGranted = grantedIn(state, pace, now)
     const level = nearestGranted(wanted, pace.bounds, isLevelGranted)
     const ceiling = ceilingOf(pace, isLevelGranted)
     if (level === pace.level && ceiling === pace.ceiling) return state
