@@ -309,6 +309,18 @@ describe('different bounds', () => {
     })
   })
 
+  it('decide which messages may arrive: a node with longer leases still hears a slow peer', () => {
+    const nodeOptions = { 1: { leaseMinMs: 40, leaseMaxMs: 160 }, 4: { leaseMinMs: 20, leaseMaxMs: 40 } }
+    const slow = run(4, {
+      options: { timing: 'adaptive', leaseMinMs: 30, leaseMaxMs: 120 },
+      nodeOptions,
+      network: { delayMs: 1 },
+      events: [{ atMs: 1000, rules: [{ from: 4, to: 1, delayMs: 21 }] }],
+      untilMs: 6000,
+    })
+    expect(leads(slow)).toBe(1)
+  })
+
   it('that become wider while the group runs are used at once', () => {
     const bounds = { timing: 'adaptive', leaseMaxMs: 120 }
     const wider = (node: number) => ({ do: 'setLeaseBounds', leaseMinMs: 60, leaseMaxMs: 5000, node })

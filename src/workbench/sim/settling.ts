@@ -42,7 +42,7 @@ export class Settling {
     const { definition, scenario } = world
     this.#world = world
     this.#judged = judgedOptions(definition, scenario)
-    this.#timeliness = definition.timeliness(this.#judged.strictest)
+    this.#timeliness = timelinessOf(definition, this.#judged)
   }
 
   /**
@@ -141,4 +141,13 @@ function isIrrelevant(pending: Pending): boolean {
     pending.type === 'settle' ||
     (pending.type === 'timer' && (pending.timer.entry !== pending.entry || pending.timer.deadline === NEVER))
   )
+}
+
+/** Messages that some node could use may arrive, and messages are in time that every node can use. */
+function timelinessOf(
+  definition: Definition,
+  { slowest, strictest }: JudgedOptions<PlainObject>,
+): Timeliness | null {
+  const timeliness = definition.timeliness(strictest)
+  return timeliness && { ...timeliness, fast: definition.timeliness(slowest)?.fast ?? timeliness.fast }
 }
