@@ -2,14 +2,12 @@
 import type { NodeId, Plain } from '../../core/index.ts'
 import type { LeaseInsight } from '../insight.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
-import type { Timing } from './constants.ts'
 import { amountOf } from './evidence.ts'
 import { guaranteesOf } from './guarantees.ts'
 import { ownState } from './insight.ts'
 import { levelFor, lockAt } from './levels.ts'
 import { NO_LOSS } from './messages.ts'
 import { type LocalLeaderOptions, votersIn } from './options.ts'
-import { lockBehind } from './reachability.ts'
 import type { LocalLeaderState } from './state.ts'
 
 /** Null where the timing is fixed. `state` is the state of the protocol, with or without the layer below. */
@@ -23,7 +21,7 @@ export function leaseInsightOf(
   const adaptive = adaptiveTimingOf(chosen, votersIn(chosen, nodes).length)
   if (pace === null || adaptive === null) return null
   const { bounds, need, peers } = pace
-  const level = presentLevel(own, pace.level, adaptive.timingAt(pace.level))
+  const level = presentLevel(own, pace.level)
   const { failOver, traffic, timing } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
   const known = peers.flatMap((peer, index) =>
     peer === null ? [] : [{ node: nodes[index] as NodeId, peer }],
@@ -71,8 +69,6 @@ export function leaseInsightOf(
  * be another: it hears the leader late, or its bounds are others. Where no leader is known, it is the own level: of the
  * leases that the node would ask for.
  */
-function presentLevel({ term, known: { following } }: LocalLeaderState, own: number, timing: Timing): number {
-  if (term !== null || following === null || following.round === null) return own
-  // Levels differ by a quarter. The own level may have changed since the request, and the times of timely messages with it.
-  return levelFor(Math.floor(lockBehind(following.trust, timing) / 1.1))
+function presentLevel({ term, known: { following } }: LocalLeaderState, own: number): number {
+  return term !== null || following === null || following.round === null ? own : levelFor(following.lock)
 }

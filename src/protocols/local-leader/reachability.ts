@@ -117,9 +117,9 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     const isKnown = following !== null && following.leader === from && following.token === claimed.token
     if (!(isKnown && isMajority) && !isBelievable(state, from, claimed.token, now)) return following
     if (isKnown) {
-      const { leader, token, round, roundAt, trust, epoch, view } = following
+      const { leader, token, round, roundAt, trust, lock, epoch, view } = following
       const latest = adaptive === null ? until : Math.max(until, following.until)
-      return { leader, token, until: latest, round, roundAt, trust, epoch, view }
+      return { leader, token, until: latest, round, roundAt, trust, lock, epoch, view }
     }
     return {
       leader: from,
@@ -128,6 +128,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
       round: null,
       roundAt: now,
       trust: 0,
+      lock: 0,
       epoch: 0,
       view: null,
     }
@@ -163,6 +164,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     state: LocalLeaderState,
     from: NodeId,
     election: Election,
+    { bound }: Receipt,
     now: Micros,
   ): LocalLeaderState {
     const { request, epoch, view } = election
@@ -179,10 +181,11 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
       : null
     const { leader, token } = following
     const until = Math.max(following.until, renewedUntil(election, now))
-    const trust = viewTrust(lockOf(election), timingIn(state))
+    const lock = lockOf(election)
+    const trust = viewTrust(lock, bound, timingIn(state))
     const next = isNext ? refreshVouchedPeers(state, view.members, following.roundAt) : state
     return withKnown(next, {
-      following: { leader, token, until, round: request, roundAt: now, trust, epoch, view: reported },
+      following: { leader, token, until, round: request, roundAt: now, trust, lock, epoch, view: reported },
     })
   }
 
@@ -382,14 +385,10 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   }
 }
 
-/** A follower may trust the leader's report of a round for this long after that round's request arrived. */
-function viewTrust(lock: Micros, { fast, rho }: Trust): Micros {
-  return Math.floor(lock * (1 - 4 * rho)) - Math.ceil(fast * (1 + rho))
+/**
+ * A follower may trust the leader's report of a round for this long after that round's request arrived, which was `bound`
+ * after it was sent, at most. At the highest level a request may take longer than Δ.
+ */
+function viewTrust(lock: Micros, bound: Micros | null, { fast, rho }: Pick<Timing, 'fast' | 'rho'>): Micros {
+  return Math.floor(lock * (1 - 4 * rho)) - Math.ceil(Math.max(fast, bound ?? 0) * (1 + rho))
 }
-
-/** The inverse of `viewTrust`: the lock of the request, never longer than it was. */
-export function lockBehind(trust: Micros, { fast, rho }: Trust): Micros {
-  return Math.floor((trust + Math.ceil(fast * (1 + rho))) / (1 - 4 * rho))
-}
-
-type Trust = Pick<Timing, 'fast' | 'rho'>

@@ -46,6 +46,27 @@ describe('a follower that was paused for two seconds', () => {
   })
 })
 
+describe('a follower that wakes up while its leader stands still', () => {
+  it.each([520, 526, 530])(
+    'does not trust the last members of that leader for longer than they are bound: %i ms',
+    (afterMs) => {
+      // It finds itself late, counts slow messages at its highest level, and reads old requests of its leader.
+      const happened = run({
+        nodes: ids(5),
+        seed: 3,
+        options: { timing: 'adaptive', leaseMinMs: 60, leaseMaxMs: 600 },
+        network: { delayMs: [1, 4] },
+        events: [
+          { atMs: 9000, pause: 2, forMs: afterMs + 145 },
+          { atMs: 9000 + afterMs, pause: 1, forMs: 390 },
+        ],
+        untilMs: 12_000,
+      })
+      expect(happened.filter(({ type }) => type === 'elected').length).toBeGreaterThan(1)
+    },
+  )
+})
+
 describe('a group whose followers were all paused for two seconds', () => {
   it('does not wait for its former leases when all nodes restart minutes later', () => {
     const crashMs = 400_000

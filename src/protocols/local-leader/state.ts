@@ -168,10 +168,14 @@ export type Following = {
   readonly token: number | null
   /** When its lease ends; with adaptive timing, if the renewal that this node received last succeeds. */
   readonly until: Micros
-  /** The latest round of the leader that came in time, when, under which epoch, and for how long its report is good. */
+  /**
+   * The latest round of the leader that came in time, when, under which epoch, for how long its report is good, and how long
+   * its supporters are bound.
+   */
   readonly round: Request | null
   readonly roundAt: Micros
   readonly trust: Micros
+  readonly lock: Micros
   readonly epoch: number
   /** The supporters of the round before, its epoch, and until when the report may be trusted. */
   readonly view: (MembershipView & { readonly until: Micros; readonly epoch: number }) | null

@@ -63,7 +63,7 @@ export function createVoting(
     const heard = recordBeacon(before, from, election.beacon, receipt, now)
     // A direct request to a voter that the tree missed arrives later than the start of the round.
     const isRound = tree === null || election.tree !== null
-    const informed = isFast && isRound ? recordRound(heard, from, election, now) : heard
+    const informed = isFast && isRound ? recordRound(heard, from, election, receipt, now) : heard
     if (isMajority && contradicts(election.config, informed.vote.config)) {
       const seen = reportVoters(informed, from, election)
       // The sender also learns which voters this node has stored.
