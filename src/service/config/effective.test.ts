@@ -85,6 +85,14 @@ describe('secrets', () => {
       { kind: 'nats', url: 'nats://h:4222' },
     ],
     [
+      { kind: 'nats', url: 'tls://token@h1,h2:4222' },
+      { kind: 'nats', url: 'tls://***@h1,h2:4222' },
+    ],
+    [
+      { kind: 'postgres', url: 'postgres://me@h/db?password=secret&sslmode=require' },
+      { kind: 'postgres', url: 'postgres://me@h/db?password=***&sslmode=require' },
+    ],
+    [
       { kind: 'etcd', endpoints: ['http://h'], username: 'me', password: 'secret' },
       { kind: 'etcd', endpoints: ['http://h'], username: 'me', password: '***' },
     ],

@@ -38,7 +38,7 @@ function shownStore(store: unknown): unknown {
   if (store === null || typeof store !== 'object') return store
   const hidden = Object.entries(store).map(([field, value]) => {
     if (['password', 'secretAccessKey', 'sessionToken'].includes(field)) return [field, '***']
-    return [field, field === 'url' ? withoutPassword(value) : value]
+    return [field, field === 'url' ? withoutToken(withoutPassword(value)) : value]
   })
   return Object.fromEntries(hidden) as object
 }
@@ -56,7 +56,14 @@ function shownDevice(device: Fields): Fields {
 }
 
 function withoutPassword(url: unknown): string {
-  return String(url).replace(/(:\/\/[^:@/]*):[^/]*@/, '$1:***@')
+  return String(url)
+    .replace(/(:\/\/[^:@/]*):[^/]*@/, '$1:***@')
+    .replaceAll(/([?&]password=)[^&#]*/gi, '$1***')
+}
+
+/** NATS: a user without a password is a token. */
+function withoutToken(url: string): string {
+  return url.replace(/^((?:nats|tls):\/\/)[^:@/]+@/i, '$1***@')
 }
 
 function block(

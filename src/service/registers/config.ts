@@ -20,6 +20,24 @@ const address = (protocols: readonly string[], example: string, instead: string)
     message: `must not contain a password: ${instead}`,
   })
 
+/** What a client would ignore: nodes that differ in it would use different stores, or no TLS. */
+function refuseIgnored(kind: 'redis' | 'nats', text: string, context: z.RefinementCtx): void {
+  const parts = tryOr(() => parseUrl(text))
+  if (typeof parts === 'string') return
+  const { path, search } = parts
+  const known = kind === 'redis' ? REDIS_PARAMETERS : []
+  const unknown = [...search.keys()].find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    context.addIssue(
+      `the parameter ${unknown} is not known${known.length === 0 ? '' : `; use only ${known.join(' or ')}`}`,
+    )
+  if (kind === 'nats' && path !== '') context.addIssue(`takes no path: remove /${path}`)
+  if (kind === 'redis' && !/^\d*$/.test(path))
+    context.addIssue(`the path must be the number of a database, not "${path}"`)
+}
+
+const REDIS_PARAMETERS: readonly string[] = ['db', 'family']
+
 /** One host, or several separated by commas. */
 const hostsUrl = (protocols: readonly string[], example: string) =>
   z.string().superRefine((text, context) => {
@@ -65,7 +83,9 @@ export const storeSchema = z.discriminatedUnion('kind', [
   z
     .strictObject({
       kind: z.literal('redis'),
-      url: url(['redis:', 'rediss:'], 'redis://user:password@host:6379/0'),
+      url: url(['redis:', 'rediss:'], 'redis://user:password@host:6379/0').superRefine((text, context) =>
+        refuseIgnored('redis', text, context),
+      ),
       prefix: z.string().min(1).default('conclave').describe('prefix of its keys'),
       acceptWeak: weak,
     })
@@ -85,9 +105,9 @@ export const storeSchema = z.discriminatedUnion('kind', [
   z
     .strictObject({
       kind: z.literal('nats'),
-      url: hostsUrl(['nats:', 'tls:'], 'nats://user:password@host:4222').describe(
-        'URL of the server; several servers of one cluster are separated by commas',
-      ),
+      url: hostsUrl(['nats:', 'tls:'], 'nats://user:password@host:4222')
+        .superRefine((text, context) => refuseIgnored('nats', text, context))
+        .describe('URL of the server; several servers of one cluster are separated by commas'),
       bucket: z
         .string()
         .regex(/^[\w-]+$/, 'only letters, digits, - and _')

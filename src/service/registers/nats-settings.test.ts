@@ -121,7 +121,7 @@ describe('a bucket', () => {
 describe('the connection', () => {
   it.each<[string, object]>([
     ['nats://me:secret@n1:4222,n2', { servers: ['nats://n1:4222', 'nats://n2'], user: 'me', pass: 'secret' }],
-    ['tls://token@n1', { servers: ['tls://n1'], token: 'token' }],
+    ['tls://token@n1', { servers: ['tls://n1'], token: 'token', tls: {} }],
     ['nats://n1', { servers: ['nats://n1'] }],
   ])('to %s has its servers and credentials, and no reconnection of its own', async (url, expected) => {
     await openNats({ ...OPTIONS, url }, 'g')

@@ -18,7 +18,7 @@ import {
 } from './errors.ts'
 import { SocketTracker } from './sockets.ts'
 import { type Cell, type CellStore, type StoreFacts, safeName, trialName } from './store.ts'
-import { loadClient, parseUrl, redactUrl } from './urls.ts'
+import { isToken, loadClient, parseUrl, redactUrl } from './urls.ts'
 
 export type NatsOptions = {
   readonly url: string
@@ -69,8 +69,9 @@ export async function openNats(
   }
   use(configured)
   let isMade = false
-  // As in the NATS tools, a user without a password is a token.
-  const credentials = password === '' ? { token: username } : { user: username, pass: password }
+  const credentials = isToken({ protocol, password })
+    ? { token: username }
+    : { user: username, pass: password }
 
   /** The client's own reconnection is off: after two rejected logins it would never try again. */
   async function open(signal: AbortSignal, limitMs: number): Promise<Connected> {
@@ -84,6 +85,8 @@ export async function openNats(
         connect({
           servers: hosts.map((host) => `${protocol}//${host}`),
           ...(username === '' ? {} : credentials),
+          // Without this, the client sends the credentials in plain text to a server that does not offer TLS.
+          ...(protocol === 'tls:' ? { tls: {} } : {}),
           name: `conclave ${group}`,
           // Each server gets a share of the time, so that a silent one does not block the others.
           timeout: limitMs / hosts.length,

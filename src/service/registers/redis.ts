@@ -17,7 +17,7 @@ import {
   UnsuitableStoreError,
 } from './errors.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
-import { loadClient, redactUrl } from './urls.ts'
+import { loadClient, parseUrl, redactUrl } from './urls.ts'
 
 export type RedisOptions = {
   readonly url: string
@@ -53,10 +53,11 @@ export async function openRedis(
   const { Redis } = await loadClient('redis', 'ioredis', () => import('ioredis'))
   const key = `${prefix}:${group}`
   const place = `${redactUrl(url)}, key ${key}`
+  const parts = parseUrl(url)
 
   /** Inspects the server on every connection: it may be another server, or have new settings. */
   async function connect(signal: AbortSignal): Promise<Connected> {
-    const redis = new Redis(url, {
+    const redis = new Redis(parts.at(parts.hosts.join(',')), {
       lazyConnect: true,
       // Connection (connection.ts) handles timeouts and reconnection.
       connectTimeout: OPEN_TIMEOUT_MS,

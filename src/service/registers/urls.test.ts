@@ -32,6 +32,8 @@ describe('parseUrl', () => {
       'postgres://me:s%20t@db1:5432/app?a=1&b=2',
       'postgres://me:s%20t@db2/app?a=1&b=2',
     ])
+    // Clients compare the protocol with its lower-case form, for example to decide whether to use TLS.
+    expect(parseUrl('REDISS://h').at('h')).toBe('rediss://h')
     expect(Object.fromEntries(parts.search)).toEqual({ a: '1', b: '2' })
   })
 
@@ -62,6 +64,8 @@ it.each([
   ['redis://:secret@h:1', 'redis://:***@h:1'],
   ['redis://h:1/0', 'redis://h:1/0'],
   ['nats://a%40b:c@h', 'nats://a%40b:***@h'],
-])('shows %s without its password: %s', (url, shown) => {
+  ['nats://token@n1,n2', 'nats://***@n1,n2'],
+  ['tls://token@n1', 'tls://***@n1'],
+])('shows %s without its password or token: %s', (url, shown) => {
   expect(redactUrl(url)).toBe(shown)
 })

@@ -52,7 +52,8 @@ export function parseUrl(url: string): UrlParts {
     hosts: each,
     path: decodePercent(path.slice(1)),
     search: new URLSearchParams(search),
-    at: (host) => `${protocol}//${user}${host}${path}${search}`,
+    // Clients compare the protocol with its lower-case form, for example to decide whether to use TLS.
+    at: (host) => `${protocol.toLowerCase()}//${user}${host}${path}${search}`,
   }
 }
 
@@ -64,10 +65,16 @@ function decodePercent(text: string): string {
   }
 }
 
-/** The URL without its password, for messages. */
+/** NATS: as in its tools, a user without a password is a token. */
+export function isToken({ protocol, password }: Pick<UrlParts, 'protocol' | 'password'>): boolean {
+  return password === '' && (protocol === 'nats:' || protocol === 'tls:')
+}
+
+/** The URL without its password or token, for messages. */
 export function redactUrl(url: string): string {
   const { protocol, username, password, hosts, path } = parseUrl(url)
-  const user = encodeURIComponent(username) + (password === '' ? '' : ':***')
+  const name = username !== '' && isToken({ protocol, password }) ? '***' : encodeURIComponent(username)
+  const user = name + (password === '' ? '' : ':***')
   const place = `${protocol}//${user === '' ? '' : `${user}@`}${hosts.join(',')}`
   return path === '' ? place : `${place}/${path}`
 }
