@@ -140,6 +140,14 @@ export class Connection<C> {
   }
 }
 
+/** Aborted after this time, with an error that names the store. */
+export function unreachableAfter(ms: number, place: string): AbortSignal {
+  const controller = new AbortController()
+  const late = new StoreUnreachableError(place, new Error(`no answer within ${ms} ms`))
+  setTimeout(() => controller.abort(late), ms).unref()
+  return controller.signal
+}
+
 /** Settles like the promise, but rejects as soon as the signal is aborted. */
 export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -3,7 +3,13 @@
  * linearizable, which is etcd's default (`serializable` is never set), and one range request reads all cells.
  */
 import { ASSUMPTIONS } from './assumptions.ts'
-import { Backoff, CONNECT_TIMEOUT_MS, OPEN_TIMEOUT_MS, rejectOnAbort } from './connection.ts'
+import {
+  Backoff,
+  CONNECT_TIMEOUT_MS,
+  OPEN_TIMEOUT_MS,
+  rejectOnAbort,
+  unreachableAfter,
+} from './connection.ts'
 import {
   describeError,
   InvalidStoreError,
@@ -55,8 +61,8 @@ export async function openEtcd(options: EtcdOptions, group: string): Promise<Cel
 async function opened(options: EtcdOptions, group: string, ask: Ask, close: () => void): Promise<CellStore> {
   const start = `${options.prefix}/${safeName(group)}/`
   const status = await firstStatus(options, ask)
-  const limit = AbortSignal.timeout(OPEN_TIMEOUT_MS)
   const place = `${options.endpoints.join(', ')}, keys ${start}`
+  const limit = unreachableAfter(OPEN_TIMEOUT_MS, place)
   if ((status.errors ?? []).length > 0)
     throw new UnsuitableStoreError(
       `${place} rejects writes: ${status.errors?.join(', ')}; see etcdctl alarm list`,
@@ -114,7 +120,7 @@ async function firstStatus({ endpoints }: EtcdOptions, ask: Ask): Promise<Status
     try {
       const limitMs = tried < endpoints.length ? CONNECT_TIMEOUT_MS : OPEN_TIMEOUT_MS
       // oxlint-disable-next-line no-await-in-loop -- one endpoint after the other
-      return await ask<Status>('maintenance/status', {}, AbortSignal.timeout(limitMs))
+      return await ask<Status>('maintenance/status', {}, unreachableAfter(limitMs, endpoints.join(', ')))
     } catch (error) {
       if (!(error instanceof StoreUnreachableError) || tried >= endpoints.length) throw error
     }
@@ -136,6 +142,8 @@ function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
   const backoff = new Backoff()
   /** Only for logins: while the current token is valid, a refused renewal delays no call. */
   const loginBackoff = new Backoff()
+  /** If one endpoint is silent, the next login must fit into the time of a call. */
+  const loginMs = endpoints.length === 1 ? OPEN_TIMEOUT_MS : CONNECT_TIMEOUT_MS / 2
   let turn = 0
   /** Number of consecutive endpoints without a response. */
   let silent = 0
@@ -167,7 +175,8 @@ function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
       }
       reply = await http.send({ method: 'POST', url, headers, body: JSON.stringify(body) }, signal)
     } catch (error) {
-      const failure = new StoreUnreachableError(endpoint, error)
+      const failure =
+        error instanceof StoreUnreachableError ? error : new StoreUnreachableError(endpoint, error)
       recordSilence(failure)
       // A request that was never sent can go to another endpoint; a write that was sent must not be repeated.
       if (wasNeverSent(error) && silent % endpoints.length !== 0) return post(path, body, signal, token)
@@ -221,7 +230,7 @@ function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
   /** One login at a time, shared by all waiting calls, with its own timeout. */
   function renewLogin(): Promise<Login> {
     if (renewing !== null) return renewing
-    const mine = logIn(AbortSignal.timeout(OPEN_TIMEOUT_MS)).then((fresh) => {
+    const mine = logIn(unreachableAfter(loginMs, endpoints.join(', '))).then((fresh) => {
       login = fresh
       return fresh
     })

@@ -8,7 +8,7 @@
 
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { ASSUMPTIONS } from './assumptions.ts'
-import { Connection, OPEN_TIMEOUT_MS } from './connection.ts'
+import { Connection, OPEN_TIMEOUT_MS, unreachableAfter } from './connection.ts'
 import {
   describeError,
   isConnectionError,
@@ -149,7 +149,7 @@ export async function openNats(
 
   let facts: StoreFacts
   try {
-    facts = await line.use(AbortSignal.timeout(OPEN_TIMEOUT_MS), async (connected) => connected.facts)
+    facts = await line.use(unreachableAfter(OPEN_TIMEOUT_MS, place), async (connected) => connected.facts)
   } catch (error) {
     await line.close()
     throw error

@@ -9,7 +9,7 @@
 import net, { type NetConnectOpts, type Socket } from 'node:net'
 import type { Options, Sql } from 'postgres'
 import { ASSUMPTIONS } from './assumptions.ts'
-import { Connection, OPEN_TIMEOUT_MS } from './connection.ts'
+import { Connection, OPEN_TIMEOUT_MS, unreachableAfter } from './connection.ts'
 import {
   describeError,
   InvalidStoreError,
@@ -139,7 +139,7 @@ export async function openPostgres(
   let table = configured
   let facts: StoreFacts
   try {
-    facts = await run(AbortSignal.timeout(OPEN_TIMEOUT_MS), async (sql) => {
+    facts = await run(unreachableAfter(OPEN_TIMEOUT_MS, place), async (sql) => {
       if (isTrial && !(await hasTable(sql, configured))) table = trialName(group)
       const found = await inspect(sql, place, table, configured)
       if (table === configured) return found
