@@ -38,6 +38,8 @@ import { storeStatus } from './store-status.ts'
 const NOT_A_CANDIDATE: Command = { do: 'campaign', willing: false, lapse: false }
 /** The backoff stops doubling after this many failures. */
 const MOST_DOUBLINGS = 5
+/** How many problems of one outage of the store are reported. */
+const MOST_TROUBLES = 10
 
 export type Blocks = (ReadOutcome & { readonly outcome: 'ok' })['blocks']
 
@@ -62,8 +64,8 @@ export class ElectionInStore implements LocalElection {
   /** While it closes: called after every step. */
   #stepped: (() => void) | null = null
   #hasFailed = false
-  /** The problem with the store that was reported; null when it answers. */
-  #trouble: string | null = null
+  /** The problems with the store that were reported, without their numbers; none when it answers. */
+  readonly #troubles = new Set<string>()
   /** The token of the last reported term. */
   #token: number | null = null
   #isReportScheduled = false
@@ -397,8 +399,8 @@ export class ElectionInStore implements LocalElection {
   }
 
   #handleBlocks(blocks: Blocks, group: string): void {
-    if (this.#trouble !== null) this.#events.warn('store', `the store of ${group} answers again`)
-    this.#trouble = null
+    if (this.#troubles.size > 0) this.#events.warn('store', `the store of ${group} answers again`)
+    this.#troubles.clear()
     const now = this.#clock.now()
     for (const [id, block] of blocks) {
       if (isNewer(block, this.#blocks.get(id))) this.heard.set(id, now)
@@ -406,11 +408,15 @@ export class ElectionInStore implements LocalElection {
     this.#blocks = blocks
   }
 
-  /** Reported once, until the store answers again. */
+  /**
+   * Each problem is reported once, until the store answers again: a server may come back and refuse the password. The
+   * numbers in a problem, such as ports, do not count.
+   */
   #reportTrouble(why: string): void {
-    if (this.#trouble === null)
-      this.#events.warn('store', `${why}; no decision is made until the store answers`)
-    this.#trouble = why
+    const problem = why.replaceAll(/\d+/g, '')
+    if (this.#troubles.has(problem) || this.#troubles.size === MOST_TROUBLES) return
+    this.#troubles.add(problem)
+    this.#events.warn('store', `${why}; no decision is made until the store answers`)
   }
 
   #fail(error: Error): void {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as path } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -239,6 +239,22 @@ describe('a group in a shared folder', () => {
     writeFileSync(path(folder, 'g', 'b-b.1'), 'not a block')
     expect(await warning.promise).toContain('the block of b')
     await until(() => kept.term?.signal.aborted === true)
+  })
+
+  it('warns once about each problem of an outage: the last one may need another remedy than the first', async () => {
+    const a = await node('a')
+    const warnings: string[] = []
+    a.on('warning', ({ what, detail }) => what === 'store' && warnings.push(detail))
+    const isReported = (text: string): boolean => warnings.some((detail) => detail.includes(text))
+    const [first, second] = [path(folder, 'g', 'b-b.1'), path(folder, 'g', 'b-c.1')]
+    writeFileSync(first, 'not a block')
+    await until(() => isReported('the block of b'))
+    renameSync(first, second)
+    await until(() => isReported('the block of c'))
+    renameSync(second, first)
+    rmSync(first)
+    await until(() => isReported('answers again'))
+    expect(warnings.filter((detail) => detail.includes('the block of b'))).toHaveLength(1)
   })
 })
 
