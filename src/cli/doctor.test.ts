@@ -21,7 +21,7 @@ describe('conclave doctor', () => {
     expect(stdout).toContain('Assumptions that this experiment cannot check:')
     expect(existsSync(join(folder, 'g'))).toBe(false)
     mkdirSync(join(folder, 'k'))
-    await doctor('--store', `file:${folder}/k`, '--rounds', '1')
+    await doctor('--store', `file:${folder}/k/l/m`, '--rounds', '1')
     expect(readdirSync(join(folder, 'k'))).toEqual([])
   })
 

@@ -1,6 +1,7 @@
 /** Checks a store: connects as a node does, runs an experiment with two writers in a group of its own, measures latency. */
 import { randomUUID } from 'node:crypto'
 import { rmdirSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import {
   type CellStore,
   type Experiment,
@@ -71,7 +72,7 @@ export async function storeFindings(
 async function experiment(config: StoreConfig, { rounds, timeoutMs }: StoreCheck): Promise<Experimented> {
   // A group of its own, so that the experiment disturbs no node.
   const group = `doctor-${randomUUID().slice(0, 8)}`
-  const missingFolder = config.kind === 'file' && !exists(config.path) ? config.path : null
+  const missingFolders = config.kind === 'file' ? findMissing(config.path) : []
   const stores: CellStore[] = []
   try {
     const open = (): Promise<CellStore> => openStore(config, group, undefined, true)
@@ -81,18 +82,25 @@ async function experiment(config: StoreConfig, { rounds, timeoutMs }: StoreCheck
     return { facts: a.facts, result }
   } finally {
     await Promise.allSettled(stores.map((store) => store.close()))
-    if (missingFolder !== null) removeEmpty(missingFolder)
+    removeEmpty(missingFolders)
   }
+}
+
+/** The folder and its parents, as far as they do not exist. */
+function findMissing(path: string): readonly string[] {
+  const folders: string[] = []
+  for (let folder = resolve(path); !exists(folder); folder = dirname(folder)) folders.push(folder)
+  return folders
 }
 
 function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Opening the store has created the folder; a doctor leaves nothing behind. */
-function removeEmpty(folder: string): void {
+/** Opening the store has created these folders; a doctor leaves nothing behind. */
+function removeEmpty(folders: readonly string[]): void {
   try {
-    rmdirSync(folder)
+    for (const folder of folders) rmdirSync(folder)
   } catch {
     // It was not created, or a node uses it meanwhile.
   }

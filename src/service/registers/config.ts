@@ -60,7 +60,14 @@ export const storeSchema = z.discriminatedUnion('kind', [
   z
     .strictObject({
       kind: z.literal('file'),
-      path: z.string().min(1).describe('a folder that all nodes can reach'),
+      path: z
+        .string()
+        .min(1)
+        .refine((path) => !/^~(?:\/|$)/.test(path), {
+          message:
+            '~ is not expanded here, so it would be a folder below the current one: write the whole path',
+        })
+        .describe('a folder that all nodes can reach'),
       mode: z
         .enum(['rename', 'sector'])
         .default('rename')

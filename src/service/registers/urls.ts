@@ -39,6 +39,8 @@ export function parseUrl(url: string): UrlParts {
     throw new TypeError(
       '@ after the first / ? or #: in a password write %2F for /, %3F for ? and %23 for #; elsewhere write %40 for @',
     )
+  // The last @ ends the password, so the other hosts would be a part of it.
+  if (/@[^@]*,.*@$/.test(user)) throw new TypeError('write user and password once, before the first host')
   const each = hosts.split(',')
   for (const host of each) {
     const isHost = URL.canParse(`${protocol}//${host}`) && !(host === '' && each.length > 1)
