@@ -67,6 +67,16 @@ export function explainExpiry(evidence: Evidence, assumed: Assumed): Explanation
   return { kind: 'unknown', detail: 'a majority did not answer in time', node: null }
 }
 
+/** The same where nodes share a store: no other node answers a renewal. */
+export function explainStoreExpiry(
+  evidence: Pick<Evidence, 'now' | 'late' | 'slow'>,
+  assumed: Assumed,
+): Explanation {
+  const silence = { silent: [], isMinority: false, silentFor: null, latePeer: null }
+  const why = explainExpiry({ ...evidence, ...silence }, assumed)
+  return why.kind === 'unknown' ? { ...why, detail: 'the store did not accept a renewal in time' } : why
+}
+
 /** The process was stopped on purpose, as opposed to late. */
 export function isPause({ by, why }: Pick<LateEpisode, 'by' | 'why'>): boolean {
   return why === 'stopped' && by >= LEAST_PAUSE

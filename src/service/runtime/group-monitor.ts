@@ -8,6 +8,7 @@ import {
   type Evidence,
   type Explanation,
   explainExpiry,
+  explainStoreExpiry,
   isPause,
   type LateEpisode,
   type SlowEpisode,
@@ -134,6 +135,11 @@ export class GroupMonitor {
   /** Why a lease that ends now was not renewed. */
   explain(seen: Omit<Evidence, 'late' | 'slow'>): Explanation {
     return explainExpiry({ ...seen, late: this.#late, slow: this.#slow }, this.assumed)
+  }
+
+  /** The same where nodes share a store. */
+  explainInStore(now: Micros): Explanation {
+    return explainStoreExpiry({ now, late: this.#late, slow: this.#slow }, this.assumed)
   }
 
   measured(process: ProcessMeasures, now: Micros): Measured {

@@ -241,6 +241,22 @@ describe('a group in a shared folder', () => {
     await until(() => kept.term?.signal.aborted === true)
   })
 
+  it.each(['thread', 'worker'] as const)(
+    'a lease that expires during an outage blames the store, in a %s: there is no majority',
+    async (isolation) => {
+      const a = await node('a', { isolation })
+      const kept = leading(a)
+      await until(() => kept.term !== null)
+      writeFileSync(path(folder, 'g', 'b-b.1'), 'not a block')
+      await until(() => kept.term?.signal.aborted === true)
+      // On a busy machine the reason may be that this node was late.
+      const reason: unknown = kept.term?.signal.reason
+      expect(reason instanceof LeadershipLostError && reason.detail).toMatch(
+        /^the store did not accept a renewal in time$|was late by|were slower/,
+      )
+    },
+  )
+
   it('warns once about each problem of an outage: the last one may need another remedy than the first', async () => {
     const a = await node('a')
     const warnings: string[] = []

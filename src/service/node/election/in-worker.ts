@@ -12,6 +12,7 @@ import type { NetworkElectionSettings, StoreElectionSettings } from '../../confi
 import {
   type Explanation,
   explainExpiry,
+  explainStoreExpiry,
   type HostClock,
   type LateEpisode,
   monotonicNow,
@@ -226,18 +227,10 @@ class ElectionInWorker implements ElectionBackend {
     const heardAt = (id: NodeId): Micros | null => shared.heardAt(nodes.indexOf(id))
     // If the whole process was stopped, the worker may not have noticed yet.
     const own: LateEpisode | null = late > assumed.sigma ? { by: late, at: now, why: 'unknown' } : null
-    const isStore = 'store' in this.#settings
-    const silence = isStore
-      ? { silent: [], isMinority: false, silentFor: null }
-      : silenceOf(voters, this.#settings.id, heardAt, since, now)
-    const evidence = {
-      now,
-      late: shared.late(from) ?? own,
-      slow: shared.slow(nodes, from),
-      latePeer: null,
-      ...silence,
-    }
-    return explainExpiry(evidence, assumed)
+    const evidence = { now, late: shared.late(from) ?? own, slow: shared.slow(nodes, from) }
+    if ('store' in this.#settings) return explainStoreExpiry(evidence, assumed)
+    const silence = silenceOf(voters, this.#settings.id, heardAt, since, now)
+    return explainExpiry({ ...evidence, ...silence, latePeer: null }, assumed)
   }
 
   announce(news: News): void {

@@ -108,9 +108,7 @@ export class StoreObserver {
 
   explainNow() {
     if (!this.#isLeading) return null
-    const now = this.#hooks.now()
-    const why = this.#monitor.explain({ now, silent: [], isMinority: false, silentFor: null, latePeer: null })
-    return why.kind === 'unknown' ? { ...why, detail: 'the store did not accept a renewal in time' } : why
+    return this.#monitor.explainInStore(this.#hooks.now())
   }
 
   observed(members: readonly NodeId[]): Observed {
