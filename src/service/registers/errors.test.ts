@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import * as errors from './errors.ts'
 
-const { describeError, isConnectionError } = errors
+const { describeError, isConnectionError, kindOfProblem } = errors
 
 describe('describeError', () => {
   const refused = new Error('connect ECONNREFUSED')
@@ -95,4 +95,15 @@ it.each<[Error, string, string, RegExp]>([
   ],
 ])('%s has a name, a stable code and advice', (error, name, code, message) => {
   expect(error).toMatchObject({ name, code, message: expect.stringMatching(message) })
+})
+
+describe('kindOfProblem', () => {
+  it.each([
+    ["EROFS: open '/s/g/.6c2ca302-c0be-4a94'", "EROFS: open '/s/g/.d0e717ac-ef1e-41eb'", true],
+    ['no answer within 1300.3 ms', 'no answer within 999 ms', true],
+    ['connect ECONNREFUSED 127.0.0.1:4000', 'connect ETIMEDOUT 127.0.0.1:4000', false],
+    ['cannot reach the store', 'WRONGPASS invalid password', false],
+  ])('%s, and %s: the same is %s', (one, other, isSame) => {
+    expect(kindOfProblem(one) === kindOfProblem(other)).toBe(isSame)
+  })
 })

@@ -154,3 +154,8 @@ export function describeError(error: unknown): string {
     return inner === undefined ? error.name : describeError(inner)
   return error.message
 }
+
+/** Equal for problems that differ only in words with digits, such as ports, times and names of temporary files. */
+export function kindOfProblem(why: string): string {
+  return why.replaceAll(/[\w-]*\d[\w-]*/g, '')
+}

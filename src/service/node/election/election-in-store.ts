@@ -21,6 +21,7 @@ import type { StoreElectionSettings } from '../../config/election-settings.ts'
 import {
   activeMembers,
   createRegisterCalls,
+  kindOfProblem,
   type ReadOutcome,
   type RegisterBlock,
   type Registers,
@@ -64,7 +65,7 @@ export class ElectionInStore implements LocalElection {
   /** While it closes: called after every step. */
   #stepped: (() => void) | null = null
   #hasFailed = false
-  /** The problems with the store that were reported, without their numbers; none when it answers. */
+  /** The problems with the store that were reported; none when it answers. */
   readonly #troubles = new Set<string>()
   /** The token of the last reported term. */
   #token: number | null = null
@@ -409,11 +410,10 @@ export class ElectionInStore implements LocalElection {
   }
 
   /**
-   * Each problem is reported once, until the store answers again: a server may come back and refuse the password. The
-   * numbers in a problem, such as ports, do not count.
+   * Each problem is reported once, until the store answers again: a server may come back and refuse the password.
    */
   #reportTrouble(why: string): void {
-    const problem = why.replaceAll(/\d+/g, '')
+    const problem = kindOfProblem(why)
     if (this.#troubles.has(problem) || this.#troubles.size === MOST_TROUBLES) return
     this.#troubles.add(problem)
     this.#events.warn('store', `${why}; no decision is made until the store answers`)
