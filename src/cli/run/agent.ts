@@ -1,7 +1,8 @@
 /**
  * Runs a command while an agent leads. This process has no node. It claims the agent's term, renews the claim, and
  * counts its duration from before each request. The agent ends its term only after the claim is released or has expired.
- * If the agent dies, the claim expires before another node can lead.
+ * If the agent dies, the claim expires before another node can lead. A claim ends when this host was suspended: the
+ * monotonic clock stood still, and the claim may have expired meanwhile.
  */
 import { setTimeout } from 'node:timers/promises'
 import {
@@ -16,7 +17,7 @@ import {
   watch,
 } from '../../service/client/index.ts'
 import type { LeaseTiming } from '../../service/node/index.ts'
-import { monotonicNow } from '../../service/runtime/index.ts'
+import { type HostClock, openHostClock } from '../../service/runtime/index.ts'
 import type { GuardianProcess } from '../../service/supervise/guardian-process.ts'
 import { EXIT } from '../errors.ts'
 import { type HeldTerm, type KillBefore, type RunSettings, resolveKillBefore, runInTerm } from './term.ts'
@@ -29,8 +30,13 @@ export type AgentTarget = {
   /** The agent's read token, if it demands one. */
   readonly token?: string | null
   readonly fetch?: Fetch
+  readonly openClock?: () => HostClock
 }
 
+type Guardian = Pick<GuardianProcess, 'run' | 'setDeadline' | 'stop'>
+
+/** A request that takes longer is given up: the host of the agent may have vanished. */
+const REQUEST_TIMEOUT_MS = 5000
 /** Delay before the next request to an agent that does not answer or no longer leads. */
 const RETRY_DELAY_MS = 200
 /** Renewals per duration of a claim, and the shortest interval between two. */
@@ -39,7 +45,7 @@ const MIN_RENEWAL_INTERVAL_MS = 5
 
 export async function runWithAgent(
   target: AgentTarget,
-  guardian: GuardianProcess,
+  guardian: Guardian,
   settings: RunSettings,
 ): Promise<number> {
   const { stopSignal, once } = settings
@@ -69,10 +75,11 @@ async function waitForTerm(
   { stopSignal, report, killBeforeMs: requested }: RunSettings,
 ): Promise<Next | null> {
   let lastProblem = ''
+  const limit = (): AbortSignal => AbortSignal.any([stopSignal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)])
   while (!stopSignal.aborted) {
     try {
       // oxlint-disable-next-line no-await-in-loop -- until it leads
-      const { lease, timing } = await getStatus({ ...target, signal: stopSignal })
+      const { lease, timing } = await getStatus({ ...target, signal: limit() })
       const killBefore = resolveKillBefore(claimTiming(shortestLease(lease, timing)), requested)
       // oxlint-disable-next-line no-await-in-loop -- until it leads
       for await (const seen of watch({ ...target, signal: stopSignal })) {
@@ -80,7 +87,7 @@ async function waitForTerm(
           seen.type === 'snapshot'
             ? seen.snapshot.self.role === 'leader'
             : seen.type === 'event' && seen.event.event === 'elected'
-        const term = mayLead ? await ClaimedTerm.claim(target) : null
+        const term = mayLead ? await ClaimedTerm.claim(target, limit()) : null
         if (term !== null) return { term, killBefore }
         lastProblem = ''
       }
@@ -119,12 +126,14 @@ class ClaimedTerm implements HeldTerm {
   readonly #lost = new AbortController()
   readonly #ending = new AbortController()
   readonly #released = new AbortController()
+  readonly #clock: HostClock
   readonly #renewals: Promise<void>
   /** End of the claim on the clock of this process. */
   #until: number
 
-  private constructor(target: AgentTarget, first: ClaimResponse, until: number) {
+  private constructor(target: AgentTarget, clock: HostClock, first: ClaimResponse, until: number) {
     this.#target = target
+    this.#clock = clock
     this.#claim = first.claim
     this.group = first.group
     this.id = String(first.id)
@@ -134,12 +143,14 @@ class ClaimedTerm implements HeldTerm {
   }
 
   /** Null if the agent does not lead. */
-  static async claim(target: AgentTarget): Promise<ClaimedTerm | null> {
-    const before = monotonicNow()
+  static async claim(target: AgentTarget, signal: AbortSignal): Promise<ClaimedTerm | null> {
+    const clock = (target.openClock ?? openHostClock)()
+    const before = clock.now()
     try {
-      const first = await claim({ ...target, claim: null })
-      return new ClaimedTerm(target, first, before + first.expiresInMs * 1000)
+      const first = await claim({ ...target, claim: null, signal })
+      return new ClaimedTerm(target, clock, first, before + first.expiresInMs * 1000)
     } catch (error) {
+      clock.close()
       if (error instanceof RequestRefusedError && error.status === 409) return null
       throw error
     }
@@ -154,13 +165,17 @@ class ClaimedTerm implements HeldTerm {
   }
 
   remaining(): number {
-    return Math.max(0, (this.#until - monotonicNow()) / 1000)
+    if (this.#lost.signal.aborted) return 0
+    if (this.#clock.suspendedFor() === 0) return Math.max(0, (this.#until - this.#clock.now()) / 1000)
+    this.#lost.abort()
+    return 0
   }
 
   /** Releases the claim after the command has ended, so that the agent can end its term. */
   async release(): Promise<void> {
     this.#released.abort()
     await this.#renewals
+    this.#clock.close()
     // If the request is lost, the claim expires.
     await release({ ...this.#target, claim: this.#claim, signal: AbortSignal.timeout(RETRY_DELAY_MS) }).catch(
       () => {},
@@ -173,7 +188,7 @@ class ClaimedTerm implements HeldTerm {
       // oxlint-disable-next-line no-await-in-loop -- one renewal after the other
       await setTimeout(pause, undefined, { signal: this.#released.signal }).catch(() => {})
       if (this.#released.signal.aborted) return
-      const before = monotonicNow()
+      const before = this.#clock.now()
       try {
         const limit = AbortSignal.timeout(Math.max(1, Math.ceil(this.remaining())))
         const signal = AbortSignal.any([limit, this.#released.signal])

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LeadershipLostError } from '../../service/node/index.ts'
 import { monotonicNow } from '../../service/runtime/index.ts'
 import type { CommandExit } from '../../service/supervise/guardian-process.ts'
+import { EXIT } from '../errors.ts'
 import {
   type HeldTerm,
   type KillBefore,
@@ -65,11 +66,17 @@ class FakeGuardian {
   }
 }
 
+type Controllers = { readonly [what in 'stop' | 'lost' | 'ending']: AbortController }
+
 describe('runInTerm', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
   afterEach(() => void vi.useRealTimers())
 
-  function setUp(killBefore: KillBefore = { ms: 15, leaseMs: 100, mostMs: 15 }, remaining = () => 90.7) {
+  function setUp(
+    killBefore: KillBefore = { ms: 15, leaseMs: 100, mostMs: 15 },
+    remaining = () => 90.7,
+    prepare: (given: Controllers) => void = () => {},
+  ) {
     const stop = new AbortController()
     const lost = new AbortController()
     const ending = new AbortController()
@@ -91,6 +98,7 @@ describe('runInTerm', () => {
       once: false,
       report: (text) => reported.push(text),
     }
+    prepare({ stop, lost, ending })
     const result = runInTerm(term, killBefore, guardian, settings)
     return { stop, lost, ending, guardian, reported, result }
   }
@@ -104,6 +112,16 @@ describe('runInTerm', () => {
     guardian.exit({ code: 3, signal: null, isTerminated: false })
     expect(await result).toBe(3)
     expect(reported).toEqual(['a leads with token 7: starting worker', 'worker ended with 3'])
+  })
+
+  it.each<[string, (given: Controllers) => AbortController, number | null]>([
+    ['this process received a signal to stop', ({ stop }) => stop, EXIT.ok],
+    ['the term was lost', ({ lost }) => lost, null],
+    ['the agent ends the term', ({ ending }) => ending, null],
+  ])('does not start the command when %s before', async (_when, controllerOf, code) => {
+    const { guardian, result } = setUp(undefined, undefined, (given) => controllerOf(given).abort())
+    expect(await result).toBe(code)
+    expect(guardian.started).toBeNull()
   })
 
   it('returns 128 plus the number of the signal that ended the command', async () => {

@@ -78,6 +78,9 @@ export async function runInTerm(
   settings: RunSettings,
 ): Promise<number | null> {
   const { command, stopSignal, graceMs, report } = settings
+  // A signal that was aborted before emits no event, so the command would run on.
+  if (stopSignal.aborted) return EXIT.ok
+  if ([term.signal, term.ending].some((signal) => signal?.aborted === true)) return null
   let leftBefore = 0
   let present = 0
   const deadlines = (): readonly [number, number] => {
