@@ -7,6 +7,8 @@ export const ADDRESS_PATTERN = /^(?:\[[^\]\s]+\]|[^:=,[\]\s]+):\d{1,5}$/
 export const PEER_PATTERN = /^[^=,\s]+=(?:\[[^\]\s]+\]|[^:=,[\]\s]+):\d{1,5}$/
 /** An id that a list of peers can hold. */
 export const NODE_ID_PATTERN = /^[^=,\s]+$/
+/** Names of nodes and groups are not longer. */
+export const MAX_ID_LENGTH = 200
 
 const MAX_PORT = 65_535
 const ADDRESS_FORM = 'HOST:PORT, for example 10.0.0.1:7400 or [::1]:7400'
@@ -40,6 +42,8 @@ export function peerOrAddressProblem(text: string): string | null {
 }
 
 export function nodeIdProblem(id: string): string | null {
+  if (id.length > MAX_ID_LENGTH)
+    return `${JSON.stringify(`${id.slice(0, 20)}…`)} has ${id.length} characters; an id has at most ${MAX_ID_LENGTH}`
   if (NODE_ID_PATTERN.test(id)) return null
   return `${JSON.stringify(id)} contains a space, a comma or "="; use other characters, because lists of peers have the form ID=HOST:PORT,...`
 }

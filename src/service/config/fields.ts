@@ -6,6 +6,7 @@ import { storeSchema } from '../registers/index.ts'
 import {
   ADDRESS_PATTERN,
   addressProblem,
+  MAX_ID_LENGTH,
   NODE_ID_PATTERN,
   nodeIdProblem,
   PEER_PATTERN,
@@ -25,7 +26,7 @@ const written = (pattern: RegExp, problemOf: (text: string) => string | null) =>
     })
 
 export const address = written(ADDRESS_PATTERN, addressProblem)
-const name = z.string().min(1, { abort: true }).max(200)
+const name = z.string().min(1, { abort: true }).max(MAX_ID_LENGTH)
 const nodeId = name.regex(NODE_ID_PATTERN, {
   error: ({ input }) => nodeIdProblem(input as string) ?? 'is not valid',
 })

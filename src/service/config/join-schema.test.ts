@@ -47,6 +47,10 @@ it.each<[{ readonly [field: string]: unknown }, string]>([
   [{ peers: ['=127.0.0.1:9'] }, 'peers[0]: "=127.0.0.1:9" has no id before the "="'],
   [{ peers: ['b=127.0.0.1:0'] }, 'peers[0]: "b=127.0.0.1:0" has port 0'],
   [{ peers: ['127.0.0.1:0'] }, 'peers[0]: "127.0.0.1:0" has port 0'],
+  [
+    { peers: [`${'b'.repeat(201)}=127.0.0.1:9`] },
+    'peers[0]: "bbbbbbbbbbbbbbbbbbbb…" has 201 characters; an id has at most 200',
+  ],
   [{ peers: ['b,c=127.0.0.1:9'] }, 'peers[0]: "b,c" contains a space, a comma or "="'],
   [{ peers: ['a=127.0.0.1:9'] }, 'peers[0]: a is this node, but it listens on 127.0.0.1:0; check its id'],
   [{ peers: ['b=h:1', 'b=h:2'] }, 'peers[1]: b is listed twice; every node needs its own id'],

@@ -1,9 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createSocket } from 'node:dgram'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as pathJoin } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../../../test/support/ports.ts'
 import { until } from '../../../../test/support/wait.ts'
+import type { NodeId } from '../../../core/index.ts'
+import { Codec, INTRODUCTION, INTRODUCTION_REQUEST, sealer } from '../../runtime/index.ts'
 import { type ConclaveNode, type JoinOptions, join } from '../index.ts'
 
 const KEY = new Uint8Array(32).fill(3)
@@ -54,6 +57,40 @@ describe('peers without ids', () => {
     members = [again, members[1] as ConclaveNode]
     await until(() => again.view().leader?.id === 'b')
   }, 30_000)
+
+  it.each<[string, NodeId]>([
+    ['an empty id', ''],
+    ['an id that no configuration accepts', 'b=c'],
+    ['an id that is too long', 'b'.repeat(300)],
+    ['a number', 7],
+  ])(
+    'that answer with %s are refused, and nothing is stored',
+    async (_what, id) => {
+      const [own = 0, theirs = 0] = await freePorts(2)
+      const data = mkdtempSync(pathJoin(tmpdir(), 'conclave-introduce-'))
+      folders.push(data)
+      const codec = new Codec()
+      const keys = sealer([KEY], false)
+      const peer = createSocket('udp4')
+      peer.on('message', (bytes, { port, address }) => {
+        const opened = keys.open(bytes)
+        const envelope = typeof opened === 'string' ? null : codec.decode(opened)
+        if (envelope === null || envelope instanceof Error || envelope.body.kind !== INTRODUCTION_REQUEST)
+          return
+        const body = { kind: INTRODUCTION, number: envelope.body['number'] as number }
+        peer.send(keys.seal(codec.encode({ from: id, to: envelope.from, body })), port, address)
+      })
+      await new Promise<void>((resolve) => peer.bind(theirs, '127.0.0.1', resolve))
+      const [options] = optionsOf(['a'], [own])
+      const joining = join({ ...(options as JoinOptions), peers: [`127.0.0.1:${theirs}`], data })
+      await expect(joining.then((node) => members.push(node))).rejects.toThrow(
+        `the process at 127.0.0.1:${theirs} answered with the id ${JSON.stringify(id)}, which no node can have`,
+      )
+      peer.close()
+      expect(readdirSync(data)).toEqual([])
+    },
+    30_000,
+  )
 
   it('that have the same id fail to join, and the error says why', async () => {
     const ports = await freePorts(3)

@@ -4,7 +4,7 @@
  * need not wait for all peers.
  */
 import type { NodeId } from '../../../core/index.ts'
-import { parseAddress, parsePeer } from '../../config/address.ts'
+import { nodeIdProblem, parseAddress, parsePeer } from '../../config/address.ts'
 import type { JoinOptions } from '../../config/join-options.ts'
 import {
   Endpoint,
@@ -53,8 +53,13 @@ function withPeers(options: JoinOptions, peers: readonly Peer[]): JoinOptions {
 
 function knownIn(folder: string | undefined): ReadonlyMap<string, string> {
   const note =
-    folder === undefined ? null : (readNote(folder, NOTE) as { readonly [address: string]: string } | null)
-  return new Map(Object.entries(note ?? {}))
+    folder === undefined ? null : (readNote(folder, NOTE) as { readonly [address: string]: NodeId } | null)
+  return new Map(Object.entries(note ?? {}).flatMap(([at, id]) => (isUsable(id) ? [[at, id] as const] : [])))
+}
+
+/** Whether a node can be configured with this id. Stored votes of another id could not be read again. */
+function isUsable(id: NodeId): id is string {
+  return typeof id === 'string' && nodeIdProblem(id) === null
 }
 
 /** Listens until all peers have answered, on the address on which the election will listen. */
@@ -91,7 +96,14 @@ async function introduced(
   if (conflict.signal.aborted || signal?.aborted === true) end()
   try {
     const ids = await endpoint.introduced(over.signal)
-    if (ids !== null) return ids
+    if (ids !== null) {
+      for (const [at, answer] of ids)
+        if (!isUsable(answer)) {
+          const problem = `the process at ${at} answered with the id ${JSON.stringify(answer)}, which no node can have; check what runs there`
+          throw new InvalidOptionsError('peers', problem)
+        }
+      return ids
+    }
     if (conflict.signal.aborted)
       throw new InvalidOptionsError('peers', problems.at(-1) ?? 'two peers have the same id')
     signal?.throwIfAborted()
