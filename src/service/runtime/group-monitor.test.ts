@@ -232,6 +232,11 @@ it('the voters that were not heard since the last renewal are a minority or not'
   ])
   const silence = silenceOf([NODES], 'a', (id) => heard.get(String(id)) ?? null, 500, 1000)
   expect(silence).toEqual({ silent: ['b'], isMinority: false, silentFor: 900 })
+  expect(silenceOf([NODES], 'a', (id) => (id === 'b' ? null : 100), 500, 1000)).toEqual({
+    silent: ['b', 'c'],
+    isMinority: true,
+    silentFor: null,
+  })
   expect(silenceOf([NODES], 'a', () => 100, 500, 1000)).toMatchObject({
     silent: ['b', 'c'],
     isMinority: true,

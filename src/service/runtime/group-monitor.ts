@@ -242,6 +242,8 @@ export function silenceOf(
   const isMinority = voters.some(
     (set) => 2 * set.filter((id) => !silent.includes(id)).length <= set.length && set.length > 0,
   )
-  const lastHeard = Math.min(...silent.map((id) => heardAt(id) ?? now))
-  return { silent, isMinority, silentFor: silent.length === 0 ? null : now - lastHeard }
+  const heard = silent.flatMap((id) => heardAt(id) ?? [])
+  // The silence of a voter that was never heard has no length.
+  const isMeasured = silent.length > 0 && heard.length === silent.length
+  return { silent, isMinority, silentFor: isMeasured ? now - Math.min(...heard) : null }
 }
