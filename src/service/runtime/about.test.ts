@@ -21,11 +21,18 @@ const GROUP: OwnGroup = {
 
 type Sent = { readonly to: NodeId; readonly body: Message }
 
-type Process = { readonly abouts: Abouts; readonly sent: Sent[]; readonly heard: NodeId[] }
+type Process = {
+  readonly abouts: Abouts
+  readonly sent: Sent[]
+  readonly heard: NodeId[]
+  /** When a datagram of a session was last sent to each peer; all of them just now, if it is null. */
+  sentAt: number | null
+}
 
 function process(self: string, peers: readonly string[], groups = 1, group = GROUP): Process {
   const sent: Sent[] = []
   const heard: NodeId[] = []
+  const last: { sentAt: number | null } = { sentAt: null }
   const measures = new ProcessMeasures(0, { read: () => null, close() {} })
   measures.noteLateness(20_000, 2 * SECOND)
   const abouts = new Abouts({ run: `run of ${self}`, version: '1.2.3' }, measures, {
@@ -35,10 +42,11 @@ function process(self: string, peers: readonly string[], groups = 1, group = GRO
     incarnationOf: () => 4,
     heardAt: () => 2 * SECOND,
     noteHeard: (peer) => heard.push(peer),
+    sentAt: () => last.sentAt ?? Number.POSITIVE_INFINITY,
   })
   for (let each = 0; each < groups; each++) abouts.addGroup(`g${each}`, () => group)
   abouts.page = 'http://10.0.0.1:8080/'
-  return { abouts, sent, heard }
+  return Object.assign(last, { abouts, sent, heard })
 }
 
 const first = ({ sent }: { readonly sent: readonly Sent[] }): About => sent[0]?.body as unknown as About
@@ -87,6 +95,15 @@ describe('an About', () => {
     const here = process('a', ['b'], 1, { ...GROUP, role: 'observer' })
     for (let half = 0; half <= 40; half++) here.abouts.tick((half * SECOND) / 2)
     expect(here.sent).toHaveLength(21)
+  })
+
+  it('is sent every second by a node that sends a peer nothing else, as after a restart with long leases', () => {
+    const here = process('a', ['b'])
+    here.sentAt = 10 * SECOND
+    for (let half = 0; half < 24; half++) here.abouts.tick((half * SECOND) / 2)
+    const before = here.sent.length
+    for (let half = 24; half <= 40; half++) here.abouts.tick((half * SECOND) / 2)
+    expect(here.sent.length - before).toBe(9)
   })
 
   it('shows that its sender is heard, if it is fresh', () => {

@@ -1,6 +1,7 @@
 /**
- * Exchanges `About` datagrams with all peers: every five seconds, and soon after a change. An observer sends nothing else,
- * so it sends them every second. An `About` is not part of a session. A replayed one is recognized by the incarnation and
+ * Exchanges `About` datagrams with all peers: every five seconds, and soon after a change. A node that sends a peer nothing
+ * else sends them every second, so that the peer does not take its silence for a broken link: an observer, and a node that
+ * waits after a restart until the locks that it may have granted are over. An `About` is not part of a session. A replayed one is recognized by the incarnation and
  * the number in it.
  */
 import { canonical, type Message, type Micros, type NodeId } from '../../core/index.ts'
@@ -25,6 +26,8 @@ import type { DropReason } from './udp.ts'
 
 const INTERVAL: Micros = 5_000_000
 const SOON: Micros = 1_000_000
+/** A peer to which nothing was sent for this time hears nothing else. */
+const QUIET: Micros = 2_000_000
 /** More frequent reports of a peer are ignored. */
 const MIN_INTERVAL: Micros = 100_000
 /** How long ago another node may have been late to be the cause of an expired lease. */
@@ -39,12 +42,22 @@ export type AboutHooks = {
   heardAt(peer: NodeId): Micros | null
   /** A fresh report of a peer arrived. */
   noteHeard(peer: NodeId, now: Micros): void
+  /** When a datagram of a session was last sent to a peer; null if none was. */
+  sentAt(peer: NodeId): Micros | null
 }
 
 /** Names this run of the process, and the version of Conclave. */
 export type ProcessName = { readonly run: string; readonly version: string | null }
 
-type Received = { readonly about: About; readonly at: Micros }
+/** `since`: when the first report of this incarnation arrived. */
+type Received = { readonly about: About; readonly at: Micros; readonly since: Micros }
+
+/** Whom a peer hears: how old its last report is, and the first of this run of its process. */
+export type HearingReport = {
+  readonly hears: { readonly [id: string]: Hearing }
+  readonly ageMs: number
+  readonly sinceMs: number
+}
 
 /** What a peer reported about a group. */
 export type PeerReport = {
@@ -114,7 +127,12 @@ export class Abouts {
 
   /** Called about twice a second. */
   tick(now: Micros): void {
-    if (now - this.#sentAt >= (this.#isDirty || this.#isObserver ? SOON : INTERVAL)) this.send(now)
+    const isSoon = this.#isDirty || this.#isObserver || this.#isQuiet(now)
+    if (now - this.#sentAt >= (isSoon ? SOON : INTERVAL)) this.send(now)
+  }
+
+  #isQuiet(now: Micros): boolean {
+    return this.#hooks.peers().some((peer) => now - (this.#hooks.sentAt(peer) ?? 0) >= QUIET)
   }
 
   send(now: Micros): void {
@@ -137,7 +155,8 @@ export class Abouts {
     if (last !== undefined && last.about.by === about.by && about.number <= last.about.number)
       return 'heard before'
     if (last !== undefined && now - last.at < MIN_INTERVAL) return 'too many'
-    this.#received.set(from, { about, at: now })
+    const since = last?.about.by === about.by ? last.since : now
+    this.#received.set(from, { about, at: now, since })
     this.#hooks.noteHeard(from, now)
     return null
   }
@@ -161,18 +180,19 @@ export class Abouts {
     }
   }
 
-  /** Whom a peer hears, as it last reported, and how long ago that was. */
-  hearingOf(
-    peer: NodeId,
-    now: Micros,
-  ): { readonly hears: { readonly [id: string]: Hearing }; readonly ageMs: number } | null {
+  /** Whom a peer hears, as it last reported. */
+  hearingOf(peer: NodeId, now: Micros): HearingReport | null {
     const last = this.#received.get(peer)
     if (last === undefined || last.about.hears === null) return null
     const hears = last.about.hears.map(([id, heardMsAgo, rttMs]): [string, Hearing] => [
       String(id),
       { heardMsAgo, rttMs },
     ])
-    return { hears: Object.fromEntries(hears), ageMs: (now - last.at) / 1000 }
+    return {
+      hears: Object.fromEntries(hears),
+      ageMs: (now - last.at) / 1000,
+      sinceMs: (now - last.since) / 1000,
+    }
   }
 
   /** Whom this process hears. */

@@ -21,6 +21,8 @@ export type ObserverSettings = {
 export class EndpointObserver {
   /** When the last datagram came from each peer. */
   readonly heard = new Map<NodeId, Micros>()
+  /** When the last datagram of a session was sent to each peer. */
+  readonly #sent = new Map<NodeId, Micros>()
   readonly measures: ProcessMeasures
   readonly abouts: Abouts
   readonly #settings: ObserverSettings
@@ -44,6 +46,7 @@ export class EndpointObserver {
       incarnationOf,
       heardAt,
       noteHeard: (peer, at) => void this.heard.set(peer, at),
+      sentAt: (peer) => this.#sent.get(peer) ?? null,
     })
     this.#wallClock = new WallClockWatch(now)
     this.#links = new LinkWatch(self, now, {
@@ -74,6 +77,11 @@ export class EndpointObserver {
     }
   }
 
+  /** A datagram of a session is sent to a peer. */
+  noteSent(peer: NodeId): void {
+    this.#sent.set(peer, this.#settings.now())
+  }
+
   /** Datagrams of a peer were dropped, and that is reported. */
   noteDropped(peer: NodeId): void {
     this.#links.noteDropped(peer)
@@ -100,6 +108,7 @@ export class EndpointObserver {
 
   forget(peer: NodeId): void {
     this.heard.delete(peer)
+    this.#sent.delete(peer)
     this.measures.forget(peer)
     this.abouts.forget(peer)
     this.#links.forget(peer)

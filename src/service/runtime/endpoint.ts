@@ -95,7 +95,10 @@ export class Endpoint {
     })
     const protocol = host({ self: this.self, groups: {} })
     this.#loop = new Loop(protocol, this.#clock, this.#storage, {
-      send: (to, body) => this.#send(to, body),
+      send: (to, body) => {
+        this.#observer.noteSent(to)
+        this.#send(to, body)
+      },
       output: (event) => this.#handleOutput(event),
       storageFailed: (error) => this.#storage.noteFailure(error),
       failed: (error) => {

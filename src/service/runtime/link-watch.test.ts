@@ -8,7 +8,11 @@ const SECOND = 1_000_000
 const REPORT_INTERVAL = 5 * SECOND
 const ADDRESS = { host: '127.0.0.1', port: 7400 }
 
-type Reported = { readonly at: number; readonly hears: { readonly [id: string]: Hearing } }
+type Reported = {
+  readonly at: number
+  readonly since: number
+  readonly hears: { readonly [id: string]: Hearing }
+}
 
 /** Node `a` with the peers `b` and `c`. Peers tell every 5 s whom they hear. */
 function lab() {
@@ -22,12 +26,19 @@ function lab() {
     heardAt: (peer) => heardAt.get(peer) ?? null,
     reportOf(peer) {
       const report = reported.get(peer)
-      return report === undefined ? null : { hears: report.hears, ageMs: (now - report.at) / 1000 }
+      if (report === undefined) return null
+      const { hears, at, since } = report
+      return { hears, ageMs: (now - at) / 1000, sinceMs: (now - since) / 1000 }
     },
   })
   return {
     warnings,
     watch,
+    /** The process of a peer was started again, and reports that it has heard nobody yet. */
+    restart(peer: NodeId) {
+      const nobody = { heardMsAgo: null, rttMs: null }
+      reported.set(peer, { at: now, since: now, hears: { a: nobody, b: nobody, c: nobody } })
+    },
     /** Runs until this second; `hears` says who hears whom, as in 'ab' for "a hears b". */
     runUntil(second: number, hears: (pair: string) => boolean, last = new Map<string, number>()) {
       for (; now <= second * SECOND; now += SECOND / 2) {
@@ -42,6 +53,7 @@ function lab() {
           }
           reported.set(peer, {
             at: now,
+            since: reported.get(peer)?.since ?? now,
             hears: { a: row('a'), [peer === 'b' ? 'c' : 'b']: row(peer === 'b' ? 'c' : 'b') },
           })
         }
@@ -87,6 +99,14 @@ describe('the watch of the links', () => {
     let last = runUntil(24.5, (pair) => !pair.includes('b'))
     warnings.length = 0
     last = runUntil(26, (pair) => !['ab', 'ba'].includes(pair), last)
+    runUntil(40, ALL, last)
+    expect(warnings).toEqual([])
+  })
+
+  it('does not take a node that was started again within a second for a broken link', () => {
+    const { warnings, runUntil, restart } = lab()
+    const last = runUntil(21, ALL)
+    restart('b')
     runUntil(40, ALL, last)
     expect(warnings).toEqual([])
   })

@@ -4,19 +4,17 @@
  * comes back.
  */
 import type { Micros, NodeId } from '../../core/index.ts'
+import type { HearingReport } from './abouts.ts'
 import { type Address, showAddress } from './directory.ts'
 import { listed } from './explain.ts'
-import type { Hearing } from './measured.ts'
 
 export type LinkWatchHooks = {
   warn(what: 'peers' | 'conflict' | 'address' | 'link', detail: string): void
   /** The peers and their configured addresses; null where a name is not resolved yet. */
   peers(): readonly { readonly id: NodeId; readonly address: Address; readonly isResolved: boolean }[]
   heardAt(peer: NodeId): Micros | null
-  /** Whom a peer hears, by its own report, and the age of the report. */
-  reportOf(
-    peer: NodeId,
-  ): { readonly hears: { readonly [id: string]: Hearing }; readonly ageMs: number } | null
+  /** Whom a peer hears, by its own report. */
+  reportOf(peer: NodeId): HearingReport | null
 }
 
 /** A peer that was never heard is reported after this time: the other nodes may be starting, too. */
@@ -172,8 +170,9 @@ export class LinkWatch {
     const key = `unheard by ${id}`
     const report = this.#hooks.reportOf(id)
     if (report === null || report.ageMs > MAX_REPORT_MS) return
-    // After a pause of either node, the first report is about the time before.
-    if (heardFor - report.ageMs * 1000 < SILENT) return
+    // After a pause of either node, the first report is about the time before. A peer that has just started has heard
+    // nobody yet, even if it was away for so short a time that it seems never to have been silent.
+    if (Math.min(heardFor, report.sinceMs * 1000) - report.ageMs * 1000 < SILENT) return
     const own = report.hears[String(this.#self)]
     if (own === undefined) return
     if (own.heardMsAgo !== null && own.heardMsAgo * 1000 < SILENT) this.#reported.delete(key)
