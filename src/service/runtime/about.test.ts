@@ -1,5 +1,5 @@
 /** `About` datagrams: what is accepted, what is refused, and that they stay small. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { canonical, type Message, type NodeId, type Plain } from '../../core/index.ts'
 import { type About, MOST_ABOUT_BYTES, type OwnGroup, parseAbout } from './about.ts'
 import { Abouts } from './abouts.ts'
@@ -36,6 +36,7 @@ function process(self: string, peers: readonly string[], groups = 1, group = GRO
   const measures = new ProcessMeasures(0, { read: () => null, close() {} })
   measures.noteLateness(20_000, 2 * SECOND)
   const abouts = new Abouts({ run: `run of ${self}`, version: '1.2.3' }, measures, {
+    now: () => 4 * SECOND,
     send: (to, body) => sent.push({ to, body }),
     peers: () => peers,
     incarnation: () => 4,
@@ -104,6 +105,22 @@ describe('an About', () => {
     const before = here.sent.length
     for (let half = 24; half <= 40; half++) here.abouts.tick((half * SECOND) / 2)
     expect(here.sent.length - before).toBe(9)
+  })
+
+  it('announces the ends of several terms at once in two reports that a peer accepts', () => {
+    vi.useFakeTimers()
+    try {
+      const here = process('a', ['b'])
+      const there = process('b', ['a'])
+      for (let each = 0; each < 5; each++) here.abouts.announce(3 * SECOND + each * 1000)
+      vi.runAllTimers()
+      const [one, two] = here.sent
+      expect(here.sent).toHaveLength(2)
+      expect(there.abouts.receive('a', one?.body ?? expect.fail(), 3 * SECOND)).toBeNull()
+      expect(there.abouts.receive('a', two?.body ?? expect.fail(), 3.2 * SECOND)).toBeNull()
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('shows that its sender is heard, if it is fresh', () => {

@@ -30,10 +30,13 @@ const SOON: Micros = 1_000_000
 const QUIET: Micros = 2_000_000
 /** More frequent reports of a peer are ignored. */
 const MIN_INTERVAL: Micros = 100_000
+/** The shortest time between two reports: a peer that receives them in a burst refuses none. */
+const SPACING: Micros = 2 * MIN_INTERVAL
 /** How long ago another node may have been late to be the cause of an expired lease. */
 const RECENT_MS = 2_000
 
 export type AboutHooks = {
+  now(): Micros
   send(to: NodeId, body: Message): void
   peers(): readonly NodeId[]
   incarnation(): number
@@ -80,6 +83,7 @@ export class Abouts {
   #isDirty = false
   /** Whether this process observes a group. */
   #isObserver = false
+  #delayed: NodeJS.Timeout | null = null
   /** Where the next datagram begins, if not all groups fit into one. */
   #first = 0
 
@@ -135,7 +139,20 @@ export class Abouts {
     return this.#hooks.peers().some((peer) => now - (this.#hooks.sentAt(peer) ?? 0) >= QUIET)
   }
 
+  /** Reports a change that peers wait for: at once, or as soon as they accept another report. */
+  announce(now: Micros): void {
+    const left = this.#sentAt + SPACING - now
+    if (left <= 0) this.send(now)
+    else this.#delayed ??= setTimeout(() => this.send(this.#hooks.now()), Math.ceil(left / 1000)).unref()
+  }
+
+  close(): void {
+    if (this.#delayed !== null) clearTimeout(this.#delayed)
+    this.#delayed = null
+  }
+
   send(now: Micros): void {
+    this.close()
     if (this.#groups.size === 0) return
     const peers = this.#hooks.peers()
     this.#sentAt = now

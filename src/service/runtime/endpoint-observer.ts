@@ -40,6 +40,7 @@ export class EndpointObserver {
     this.measures = new ProcessMeasures(now)
     const heardAt = (peer: NodeId): Micros | null => this.heard.get(peer) ?? null
     this.abouts = new Abouts(name, this.measures, {
+      now: () => settings.now(),
       send,
       peers: () => directory.named().map(({ id }) => id),
       incarnation,
@@ -115,6 +116,7 @@ export class EndpointObserver {
   }
 
   close(): void {
+    this.abouts.close()
     this.measures.close()
   }
 

@@ -119,7 +119,7 @@ export class GroupObserver {
   noteEnd(end: EndOfTerm): void {
     const now = this.#endpoint.now()
     this.#ended = { ...end, at: now }
-    this.#endpoint.abouts.send(now)
+    this.#endpoint.abouts.announce(now)
   }
 
   observed(): Observed {
