@@ -95,6 +95,33 @@ describe('groups', () => {
     expect(one.decode(codec.encode(envelope as Envelope))).toMatchObject({ foreign: 2 })
   })
 
+  it('of nodes with another configuration are noticed, though their messages are not read', () => {
+    const other = new Codec()
+    other.learn('g', { layouts: [], fault: () => 'another protocol' }, 7)
+    const body = sent('local-leader', MORE).find((each) => each.body !== null)?.body as Message
+    const settings: Message = { kind: 'Settings', agreed: { mode: 'x' } }
+    const parts: readonly Part[] = [
+      { group: 'g', config: 6, body },
+      { group: 'g', config: 0, body: settings },
+    ]
+    const envelope = envelopes('local-leader', MORE).find(
+      (each) => (each.body as unknown as Datagram).body !== null,
+    ) as Envelope
+    const decoded = other.decode(
+      codec.encode({ ...envelope, body: { ...envelope.body, body: { kind: 'bundle', parts } } }),
+    )
+    expect(decoded).toMatchObject({
+      body: {
+        body: {
+          parts: [
+            { config: 6, body: { kind: 'unread' } },
+            { config: 0, body: settings },
+          ],
+        },
+      },
+    })
+  })
+
   it('have digests below 2^53', () => {
     expect(groupDigest('orders')).toBeLessThan(2 ** 53)
     expect(groupDigest('orders')).not.toBe(groupDigest('order'))

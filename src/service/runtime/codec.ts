@@ -7,7 +7,7 @@ import { canonical, type Message, type NodeId } from '../../core/index.ts'
 import { type Bundle, type Datagram, datagramFault, type Part } from '../../links/index.ts'
 import { readId, type WireFormat, writeId } from '../../protocols/index.ts'
 import { InvalidBytesError, Reader, Writer } from './bytes.ts'
-import { MessageCodec, readPlain } from './message-codec.ts'
+import { MessageCodec, PLAIN as PLAIN_MESSAGE, readPlain } from './message-codec.ts'
 
 export type Envelope = {
   readonly from: NodeId
@@ -36,13 +36,22 @@ export function groupDigest(name: string): number {
 /** Each message is encoded once, regardless of the number of receivers. */
 const encoded = new WeakMap<Message, { readonly kind: number; readonly bytes: Uint8Array }>()
 
-type JoinedGroup = { readonly name: string; readonly digest: number; readonly messages: MessageCodec }
+type JoinedGroup = {
+  readonly name: string
+  readonly digest: number
+  readonly messages: MessageCodec
+  /** The digest of its configuration here; null where only nodes with the same configuration are read. */
+  readonly config: number | null
+}
 
 /** Messages for groups that this process has left meanwhile. */
 const NO_LAYOUTS: WireFormat = { layouts: [], fault: () => null }
 
-function joined(name: string, format: WireFormat): JoinedGroup {
-  return { name, digest: groupDigest(name), messages: new MessageCodec(format) }
+/** A message of a node with another configuration, perhaps of another protocol. It shows only that there is one. */
+const UNREAD: Message = { kind: 'unread' }
+
+function joined(name: string, format: WireFormat, config: number | null): JoinedGroup {
+  return { name, digest: groupDigest(name), messages: new MessageCodec(format), config }
 }
 
 /** Encodes and decodes envelopes for a process that has joined some groups. */
@@ -51,9 +60,12 @@ export class Codec {
   readonly #byDigest = new Map<number, JoinedGroup>()
   readonly #writer = new Writer()
 
-  /** Encodes and decodes the messages of this group from now on. False when another group has the same digest. */
-  learn(name: string, format: WireFormat): boolean {
-    const group = joined(name, format)
+  /**
+   * Encodes and decodes the messages of this group from now on; those of nodes with another configuration are not read.
+   * False when another group has the same digest.
+   */
+  learn(name: string, format: WireFormat, config: number | null = null): boolean {
+    const group = joined(name, format, config)
     const known = this.#byDigest.get(group.digest)
     if (known !== undefined && known.name !== name) return false
     this.#groups.set(name, group)
@@ -114,7 +126,7 @@ export class Codec {
   #writeParts(writer: Writer, parts: readonly Part[]): void {
     writer.u32(parts.length)
     for (const { group: name, config, body } of parts) {
-      const group = this.#groups.get(name) ?? joined(name, NO_LAYOUTS)
+      const group = this.#groups.get(name) ?? joined(name, NO_LAYOUTS, null)
       let message = encoded.get(body)
       if (message === undefined) {
         message = group.messages.encode(body)
@@ -140,11 +152,22 @@ export class Codec {
       const config = reader.u32()
       const kind = reader.u8()
       const bytes = reader.bytes(reader.u16())
-      if (group !== undefined)
-        parts.push({ group: group.name, config, body: group.messages.decode(kind, bytes) })
+      if (group === undefined) continue
+      const isStranger = group.config !== null && group.config !== config
+      const body = isStranger ? readStranger(kind, bytes) : group.messages.decode(kind, bytes)
+      parts.push({ group: group.name, config, body })
     }
     return { parts, foreign: total - parts.length }
   }
+}
+
+/** Only its settings are of interest. Its protocol may have other layouts. */
+function readStranger(kind: number, bytes: Uint8Array): Message {
+  if (kind !== PLAIN_MESSAGE) return UNREAD
+  const reader = new Reader(bytes)
+  const body = readPlain(reader)
+  reader.end()
+  return body
 }
 
 const HAS_ECHO = 1

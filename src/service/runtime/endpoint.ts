@@ -5,7 +5,15 @@
  * (protocols/host.ts). Groups are joined and left, and peers added and removed, while it runs. Groups do not affect
  * each other: not even a full disk does, unless both need to write.
  */
-import type { Command, Micros, NodeId, Output, Plain, View } from '../../core/index.ts'
+import {
+  type Command,
+  hashPlain,
+  type Micros,
+  type NodeId,
+  type Output,
+  type Plain,
+  type View,
+} from '../../core/index.ts'
 import { type Datagram, type Group, isStale, stateInBundle } from '../../links/index.ts'
 import {
   type GroupSpec,
@@ -241,13 +249,13 @@ export class Endpoint {
       throw new InvalidGroupError('group', `this process has already joined ${JSON.stringify(name)}`)
     if (!spec.nodes.includes(this.self))
       throw new InvalidGroupError('nodes', `must include this process, ${this.self}`)
-    if (!this.#codec.learn(name, peerHosting(spec.protocol).wire)) {
+    const group = groupFor(this.self, spec)
+    if (!this.#codec.learn(name, peerHosting(spec.protocol).wire, hashPlain(group.agreed))) {
       throw new InvalidGroupError(
         'group',
         `${JSON.stringify(name)} has the same digest as another group: rename it`,
       )
     }
-    const group = groupFor(this.self, spec)
     this.#groups.set(name, { spec, group, events })
     this.#storage.begin(name, stable)
     try {

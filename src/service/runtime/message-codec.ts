@@ -8,7 +8,7 @@ import type { MessageLayout, WireFormat } from '../../protocols/index.ts'
 import { InvalidBytesError, Reader, Writer } from './bytes.ts'
 
 /** The kind byte of a message without a layout. Kinds with a layout are numbered from 1 in the order of the format. */
-const PLAIN = 0
+export const PLAIN = 0
 
 /** Reused, because creating one costs more than encoding a message. */
 const own = new Writer()

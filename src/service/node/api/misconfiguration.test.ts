@@ -36,7 +36,8 @@ type NodeOptions = {
   readonly key: number
   readonly cut?: string
   readonly data?: string
-  readonly options: { readonly sigmaMs: number }
+  readonly protocol?: string
+  readonly options: { readonly sigmaMs?: number }
 }
 
 type Warned = readonly [group: string, id: string, what: string, detail: string]
@@ -94,7 +95,7 @@ function asDocumented(detail: string): string {
 }
 
 beforeAll(async () => {
-  ports = await freePorts(40)
+  ports = await freePorts(44)
   const here: NodeOptions[] = []
   const there: NodeOptions[] = []
   const node = (
@@ -126,6 +127,13 @@ beforeAll(async () => {
   const constants = placesOf(6)
   node(here, 'constants', 'a', constants.a, [`b=${constants.b}`])
   node(there, 'constants', 'b', constants.b, [`a=${constants.a}`], { options: { sigmaMs: 400 } })
+  const protocol = placesOf(10)
+  node(here, 'protocol', 'a', protocol.a, [`b=${protocol.b}`])
+  node(there, 'protocol', 'b', protocol.b, [`a=${protocol.a}`], {
+    protocol: 'omega',
+    data: join(folder, 'omega'),
+    options: {},
+  })
   const link = placesOf(7)
   node(here, 'link', 'a', link.a, [`b=${link.b}`, `c=${link.c}`], { cut: 'b' })
   node(there, 'link', 'b', link.b, [`a=${link.a}`, `c=${link.c}`])
@@ -159,6 +167,7 @@ const CASES = [
   ['moved', 'a'],
   ['key', 'a'],
   ['constants', 'a'],
+  ['protocol', 'a'],
   ['link', 'b'],
   ['link', 'a'],
   ['clock', 'a'],

@@ -19,6 +19,10 @@ export function mismatchWarning({ peer, field, ours = null, theirs = null }: Out
   const name = field as string
   if (name === 'lease bounds')
     return boundsWarning(peer as NodeId, ours as unknown as Bounds, theirs as unknown as Bounds)
+  if (name === 'protocol')
+    return `${peer} is configured differently: its protocol is ${protocolIn(theirs)}, and that of this node ${protocolIn(ours)}; use the same protocol on all nodes`
+  if (name === 'peers')
+    return `${peer} is configured differently: it has the peer ${JSON.stringify(theirs)}, which is not among the nodes of this group here, ${JSON.stringify(ours)}; list the same nodes everywhere`
   if (name === 'timing' || (name in OPTIONS && (ours === null || theirs === null)))
     return differs(
       peer as NodeId,
@@ -34,6 +38,11 @@ export function mismatchWarning({ peer, field, ours = null, theirs = null }: Out
 
 function differs(peer: NodeId, option: string, there: string, here: string): string {
   return `${peer} is configured differently: ${option} is ${there} there and ${here} here; use the same profile and options on all nodes`
+}
+
+/** The settings of some protocols do not name it. */
+function protocolIn(value: Plain): string {
+  return value === null ? 'another one' : JSON.stringify(value)
 }
 
 /** Only nodes with adaptive timing name their timing, and only nodes with fixed timing have constants to agree on. */
