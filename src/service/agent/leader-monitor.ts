@@ -7,7 +7,8 @@ export class LeaderMonitor {
   readonly #onAlarm: (problem: string) => void
   readonly #now: () => number
   #newest: ObservedLeader | null = null
-  #current: (ObservedLeader & { readonly since: number }) | null = null
+  /** The last leader that this node knew. */
+  #last: (ObservedLeader & { readonly since: number }) | null = null
   #leaderlessSince: number | null
   #terms = 0
   #warnings = 0
@@ -65,7 +66,8 @@ export class LeaderMonitor {
 
   /** How long this node has known the current leader with its token; null without a leader. */
   leaderSinceMs(): number | null {
-    return this.#current === null ? null : this.#now() - this.#current.since
+    if (this.#last === null || this.#leaderlessSince !== null) return null
+    return this.#now() - this.#last.since
   }
 
   countTerm(): void {
@@ -76,12 +78,14 @@ export class LeaderMonitor {
   observeLeader(leader: ObservedLeader | null): void {
     if (leader === null) {
       this.#leaderlessSince ??= this.#now()
-      this.#current = null
       return
     }
+    const last = this.#last
+    // A leader that is known again with its token has led meanwhile, too: only this node did not hear it.
+    const isSameTerm = last?.id === leader.id && last.token === leader.token
+    if (!isSameTerm || (leader.token === null && this.#leaderlessSince !== null))
+      this.#last = { id: leader.id, token: leader.token, since: this.#now() }
     this.#leaderlessSince = null
-    if (this.#current?.id !== leader.id || this.#current.token !== leader.token)
-      this.#current = { id: leader.id, token: leader.token, since: this.#now() }
     if (leader.token === null) return
     const before = this.#newest
     const problem = before === null ? null : findViolation(before, leader)

@@ -23,7 +23,7 @@ export type Evidence = {
   /** The voters that were not heard since the last renewal, and whether the others are no majority. */
   readonly silent: readonly NodeId[]
   readonly isMinority: boolean
-  /** The longest silence of these voters; null if one of them was never heard. */
+  /** For how long none of these voters was heard; null if none ever was. */
   readonly silentFor: Micros | null
   /** Another node that was late lately, by its own report. */
   readonly latePeer: { readonly id: NodeId; readonly by: Micros } | null

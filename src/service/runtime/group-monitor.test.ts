@@ -1,5 +1,6 @@
 /** Broken assumptions: the warnings with their remedies, and the explanation of an expired lease. */
 import { describe, expect, it } from 'vitest'
+import type { NodeId } from '../../core/index.ts'
 import { hostingOf } from '../../protocols/index.ts'
 import { GroupMonitor, silenceOf } from './group-monitor.ts'
 import { ProcessMeasures } from './process-measures.ts'
@@ -235,7 +236,7 @@ it('the voters that were not heard since the last renewal are a minority or not'
   expect(silenceOf([NODES], 'a', (id) => (id === 'b' ? null : 100), 500, 1000)).toEqual({
     silent: ['b', 'c'],
     isMinority: true,
-    silentFor: null,
+    silentFor: 900,
   })
   expect(silenceOf([NODES], 'a', () => 100, 500, 1000)).toMatchObject({
     silent: ['b', 'c'],
@@ -292,3 +293,17 @@ const LOCAL_LEADER = {
   witnesses: [],
   treeFrom: 100,
 }
+
+it('says for how long none of the silent voters was heard', () => {
+  const heard = new Map([
+    ['b', 100],
+    ['c', 400],
+  ])
+  const heardAt = (id: NodeId): number | null => heard.get(String(id)) ?? null
+  expect(silenceOf([['a', 'b', 'c', 'd']], 'a', heardAt, 500, 1000)).toEqual({
+    silent: ['b', 'c', 'd'],
+    isMinority: true,
+    silentFor: 600,
+  })
+  expect(silenceOf([['a', 'd']], 'a', heardAt, 500, 1000).silentFor).toBeNull()
+})

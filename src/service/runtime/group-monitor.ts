@@ -242,8 +242,7 @@ export function silenceOf(
   const isMinority = voters.some(
     (set) => 2 * set.filter((id) => !silent.includes(id)).length <= set.length && set.length > 0,
   )
-  const heard = silent.flatMap((id) => heardAt(id) ?? [])
-  // The silence of a voter that was never heard has no length.
-  const isMeasured = silent.length > 0 && heard.length === silent.length
-  return { silent, isMinority, silentFor: isMeasured ? now - Math.min(...heard) : null }
+  // For this time none of them was heard: some may have been silent for longer.
+  const lastHeard = silent.map(heardAt).filter((at) => at !== null)
+  return { silent, isMinority, silentFor: lastHeard.length === 0 ? null : now - Math.max(...lastHeard) }
 }

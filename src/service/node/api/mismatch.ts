@@ -20,9 +20,9 @@ export function mismatchWarning({ peer, field, ours = null, theirs = null }: Out
   if (name === 'lease bounds')
     return boundsWarning(peer as NodeId, ours as unknown as Bounds, theirs as unknown as Bounds)
   if (name === 'protocol')
-    return `${peer} is configured differently: its protocol is ${protocolIn(theirs)}, and that of this node ${protocolIn(ours)}; use the same protocol on all nodes`
+    return `${peer as NodeId} is configured differently: its protocol is ${protocolIn(theirs)}, and that of this node ${protocolIn(ours)}; use the same protocol on all nodes`
   if (name === 'peers')
-    return `${peer} is configured differently: it has the peer ${JSON.stringify(theirs)}, which is not among the nodes of this group here, ${JSON.stringify(ours)}; list the same nodes everywhere`
+    return `${peer as NodeId} is configured differently: it has the peer ${JSON.stringify(theirs)}, which is not among the nodes of this group here, ${JSON.stringify(ours)}; list the same nodes everywhere`
   if (name === 'timing' || (name in OPTIONS && (ours === null || theirs === null)))
     return differs(
       peer as NodeId,
