@@ -161,6 +161,19 @@ describe('the watch of the links', () => {
     ])
   })
 
+  it('reports a peer at another address by its address only, while it does not hear this node', () => {
+    const { warnings, watch, runUntil } = lab()
+    const elsewhere = { host: '127.0.0.1', port: 9 }
+    let last = new Map<string, number>()
+    for (let second = 0; second < 20; second++) {
+      const at = second * SECOND
+      watch.noteSender('b', elsewhere, ADDRESS, at)
+      watch.noteOutOfSession('b', at)
+      last = runUntil(second, (pair) => !pair.includes('b'), last)
+    }
+    expect(warnings).toEqual([expect.stringMatching(/^address: b sends from/)])
+  })
+
   it('reports another address after three datagrams, and two processes with one id', () => {
     const { warnings, watch } = lab()
     const elsewhere = { host: '127.0.0.1', port: 9 }

@@ -128,6 +128,8 @@ export class LinkWatch {
       if (isStarting) continue
       const isAnswering = this.#elsewhere.has(id) || this.#dropped.has(id) || this.#outOfSession.has(id)
       if (heardAt === null && isResolved && !isAnswering) this.#reportSilence(id, address, now)
+      // Its address is wrong, which was reported: what is sent to the configured one does not reach it.
+      if (now - (this.#elsewhere.get(id)?.lastAt ?? Number.NEGATIVE_INFINITY) < RECENT) continue
       const stranger = this.#outOfSession.get(id)
       if (stranger !== undefined && now - stranger.lastAt < RECENT) {
         if (now - stranger.since >= SILENT) this.#reportUnheardBy(id)

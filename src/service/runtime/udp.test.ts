@@ -86,3 +86,33 @@ it('counts replayed datagrams against the rate limit of unknown senders', async 
   expect(heard.length).toBeLessThanOrEqual(200 * windows)
   expect(dropped()).toBeGreaterThanOrEqual(1500)
 })
+
+it('reports each peer that uses another key, also during a flood', async () => {
+  const peers = new Set<number>()
+  const reported: string[] = []
+  const udp = await Udp.open(
+    { self: 'me', listen: { host: HERE, port: 0 }, sealer: keys, codec },
+    {
+      isPeer: (_host, port) => peers.has(port),
+      message: () => null,
+      dropped: ({ reason, from }) => reported.push(`${reason} ${from}`),
+    },
+  )
+  opened.push(udp)
+  const foreign = sealer([new Uint8Array(32).fill(8)], false).seal(new Uint8Array(20))
+  const expected: string[] = []
+  for (const isPeer of [false, false, true, true]) {
+    const socket = createSocket('udp4')
+    opened.push(socket)
+    // oxlint-disable-next-line no-await-in-loop -- one sender after the other
+    await new Promise<void>((resolve) => socket.bind(0, HERE, resolve))
+    const { port } = socket.address()
+    if (isPeer) peers.add(port)
+    if (isPeer || expected.length === 0) expected.push(`unknown key ${HERE}:${port}`)
+    const before = udp.counts.dropped
+    socket.send(foreign, udp.port, HERE)
+    // oxlint-disable-next-line no-await-in-loop -- one sender after the other
+    await until(() => udp.counts.dropped > before)
+  }
+  expect(reported).toEqual(expected)
+})

@@ -220,7 +220,10 @@ export class Udp {
   #drop(reason: DropReason, { address, port }: RemoteInfo, detail: () => string): void {
     this.#known.delete(address, port)
     const tolerated = reason === 'earlier incarnation' ? RESTART_TOLERANCE : 0
-    this.#refusals.add(reason, () => showAddress({ host: address, port }), detail, { tolerated })
+    const from = (): string => showAddress({ host: address, port })
+    // Each peer is reported by itself: neither another peer nor a flood hides what is wrong with it.
+    const key = this.#hooks.isPeer(address, port) ? `${reason} ${from()}` : reason
+    this.#refusals.add(reason, from, detail, { key, tolerated })
   }
 }
 
