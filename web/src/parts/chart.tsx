@@ -4,7 +4,7 @@ import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { theme } from '../data/theme.ts'
-import { type ChartView, marksUpTo } from '../view/charts.ts'
+import { type ChartView, isolatedIn, marksUpTo, timesShown } from '../view/charts.ts'
 import { formatMs, formatTime } from '../view/format.ts'
 import { useSize } from './hooks.ts'
 
@@ -29,7 +29,10 @@ function optionsFor(view: ChartView, width: number, height: number, element: Ele
     cursor: { show: false },
     legend: { show: false },
     padding: [6, 24, 0, 0],
-    scales: { y: { range: (_plot, _least, most) => [0, Math.max(most, view.limit?.ms ?? 0, 1) * 1.15] } },
+    scales: {
+      x: { range: ({ data: [times] }, first, last) => timesShown(times[0] ?? first, times.at(-1) ?? last) },
+      y: { range: (_plot, _least, most) => [0, Math.max(most, view.limit?.ms ?? 0, 1) * 1.15] },
+    },
     axes: [
       {
         ...axis,
@@ -54,7 +57,15 @@ function optionsFor(view: ChartView, width: number, height: number, element: Ele
         spanGaps: false,
         ...(view.arePoints
           ? { paths: () => null, points: { show: true, size: 6, fill: colour('--accent') } }
-          : { fill: colour('--accent-pale'), points: { show: false } }),
+          : {
+              fill: colour('--accent-pale'),
+              points: {
+                show: true,
+                size: 6,
+                fill: colour('--accent'),
+                filter: (plot) => isolatedIn([...(plot.data[1] ?? [])]),
+              },
+            }),
       },
       { stroke: colour('--bad'), width: 1, dash: [4, 4], points: { show: false } },
     ],

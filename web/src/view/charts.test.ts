@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { chartsOf, marksUpTo } from './charts.ts'
+import { chartsOf, isolatedIn, marksUpTo, timesShown } from './charts.ts'
 import { measured, statusWith } from './fixture.ts'
 
 const sample = (second: number, change: object = {}) => ({
@@ -41,4 +41,21 @@ it('shows nothing where nothing was measured', () => {
     [null, null],
   ])
   expect(chartsOf([], null)).toHaveLength(4)
+})
+
+it('shows half a minute around a single sample, and a point for a value that no line shows', () => {
+  expect(timesShown(100, 100)).toEqual([85, 115])
+  expect(timesShown(100, 160)).toEqual([100, 160])
+  expect(isolatedIn([3])).toEqual([0])
+  expect(isolatedIn([null, 3, null, 4, 5, null, 0])).toEqual([1, 6])
+  expect(isolatedIn([1, 2])).toEqual([])
+})
+
+it('says that only the leader measures its margin, except to the leader', () => {
+  const whyEmpty = (role: 'leader' | 'follower'): string | undefined =>
+    chartsOf([], statusWith({ self: { id: 'a', role } }))[2]?.whyEmpty
+  expect([whyEmpty('follower'), whyEmpty('leader')]).toEqual([
+    'Only the leader measures this.',
+    'Nothing measured yet.',
+  ])
 })

@@ -26,6 +26,20 @@ export function marksUpTo(most: number): number[] {
   return [0, factor * power]
 }
 
+/** Seconds around a single sample. uPlot would show a day. */
+const AROUND_ONE = 15
+
+/** The time that a chart shows. */
+export function timesShown(first: number, last: number): [from: number, until: number] {
+  return first === last ? [first - AROUND_ONE, last + AROUND_ONE] : [first, last]
+}
+
+/** The places of values without a neighbour: no line shows them. */
+export function isolatedIn(values: readonly (number | null | undefined)[]): number[] {
+  const isMissing = (at: number): boolean => (values[at] ?? null) === null
+  return [...values.keys()].filter((at) => !isMissing(at) && isMissing(at - 1) && isMissing(at + 1))
+}
+
 export function chartsOf(samples: readonly Sample[], status: Status | null): readonly ChartView[] {
   const times = samples.map(({ at }) => Date.parse(at) / 1000)
   const sigmaMs = status?.measured?.sigmaMs ?? null
@@ -44,7 +58,10 @@ export function chartsOf(samples: readonly Sample[], status: Status | null): rea
       times,
       values,
       newestMs,
-      whyEmpty: name === 'renewalMarginMs' ? 'Only the leader measures this.' : 'Nothing measured yet.',
+      whyEmpty:
+        name === 'renewalMarginMs' && status?.self.role !== 'leader'
+          ? 'Only the leader measures this.'
+          : 'Nothing measured yet.',
       limit,
       arePoints: name === 'failoverMs',
     }
