@@ -176,6 +176,19 @@ describe('peers', () => {
     await until(() => leaderOf(a, 'g') === 'a')
   }, 30_000)
 
+  it('are added although the constants of the group change with the number of its nodes', async () => {
+    const all = await gather(['a', 'b', 'c'])
+    const options = { mode: 'local', fastMs: 12, treeFrom: 3 }
+    for (const one of all.slice(0, 2)) join(one, 'g', specOf(['a', 'b'], options))
+    await until(() => allFollow(all.slice(0, 2), 'g', 'a'))
+    for (const { endpoint } of all.slice(0, 2)) endpoint.regroup('g', specOf(['a', 'b', 'c'], options))
+    join(all[2] as Running, 'g', specOf(['a', 'b', 'c'], options))
+    // Whom a node hears by the messages of the group, and not those of before.
+    const hearsAll = ({ id, endpoint }: Running): boolean =>
+      endpoint.insight('g').heard.filter((other) => other !== id).length === 2
+    await until(() => all.every(hearsAll) && allFollow(all, 'g', 'a'))
+  }, 30_000)
+
   it('given without an id introduce themselves; two with the same id cause a warning', async () => {
     const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((id) => opened(id)))
     const twin = await opened('b')

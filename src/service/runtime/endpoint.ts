@@ -285,7 +285,9 @@ export class Endpoint {
         `${lost} is a voter: remove its vote first (removeVoter), then remove it`,
       )
     }
-    this.#groups.set(name, { ...joined, spec, group: groupFor(this.self, spec) })
+    const group = groupFor(this.self, spec)
+    this.#codec.learn(name, peerHosting(spec.protocol).wire, hashPlain(group.agreed))
+    this.#groups.set(name, { ...joined, spec, group })
     this.#loop.command({ do: 'regroup', group: name, spec })
   }
 
