@@ -23,7 +23,7 @@ export type HttpLimits = {
   readonly pipelined: number
 }
 
-const LIMITS: HttpLimits = { requestMs: 10_000, idleMs: 5000, connections: 4096, pipelined: 32 }
+const LIMITS: HttpLimits = { requestMs: 10_000, idleMs: 5000, connections: 4096, pipelined: 128 }
 
 export type HttpServer = { readonly url: string; close(): Promise<void> }
 
@@ -71,6 +71,8 @@ function limitPipelining(respond: RequestListener, most: number): RequestListene
   const pending = new WeakMap<Socket, number>()
   return (request, response) => {
     const { socket } = request
+    // Node goes on reading requests that arrived before the connection was closed.
+    if (socket.destroyed) return
     const count = (pending.get(socket) ?? 0) + 1
     pending.set(socket, count)
     if (count > most) {
