@@ -19,6 +19,8 @@ export type Block = {
   readonly removed: boolean
   /** What the protocol wrote; null before its first write. */
   readonly value: Plain
+  /** How long the leases of the process last that holds the id. Missing in blocks of versions that did not write it. */
+  readonly leaseMs?: number
 }
 
 const MARK = 'conclave-register'
@@ -35,8 +37,9 @@ export class BlockTooLargeError extends Error {
   }
 }
 
-export function encodeBlock({ id, incarnation, sequence, holder, removed, value }: Block): string {
-  const json = canonical({ id, incarnation, sequence, holder, removed, value })
+export function encodeBlock({ id, incarnation, sequence, holder, removed, value, leaseMs }: Block): string {
+  const lease = leaseMs === undefined ? {} : { leaseMs }
+  const json = canonical({ id, incarnation, sequence, holder, removed, value, ...lease })
   const text = `${MARK} ${FORMAT} ${digest(json)} ${json}`
   const size = Buffer.byteLength(text)
   if (size > MAX_BLOCK_BYTES) throw new BlockTooLargeError(size)

@@ -43,6 +43,8 @@ export type RegistersOptions = {
   readonly timeoutMs: number
   /** How long to wait for another live process with the same id: twice the longest time between two reads. */
   readonly probeMs: number
+  /** How long the leases of this process last: other processes compare it with theirs. */
+  readonly leaseMs?: number
 }
 
 export type Registers = {
@@ -132,6 +134,7 @@ class OpenRegisters implements Registers {
           holder: this.#holder,
           removed: false,
           value: before?.value ?? null,
+          ...(this.#options.leaseMs === undefined ? {} : { leaseMs: this.#options.leaseMs }),
         }
         // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
         const own = await this.#writeBlock(block, round.own?.version ?? null)

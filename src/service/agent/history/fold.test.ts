@@ -102,7 +102,7 @@ describe('causes', () => {
       { nodes: LOST },
       'a is unreachable: its process or host stopped, or its links are cut',
     ],
-    ['a leader that is reachable', {}, 'b hears a, but not that it leads'],
+    ['a leader that is reachable', {}, 'a is reachable, but b has no sign that it still leads'],
     [
       'a node that is cut off itself',
       { nodes: nodesWith(node('a', { reachable: false }), node('c', { reachable: false })) },

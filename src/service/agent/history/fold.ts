@@ -208,7 +208,7 @@ function guessCause(self: Id, leader: Id, { voters, nodes }: Surroundings): Caus
     return { kind: 'partitioned', node: self, text }
   }
   const text = reachable.includes(leader)
-    ? `${self} hears ${leader}, but not that it leads`
+    ? `${leader} is reachable, but ${self} has no sign that it still leads`
     : `${leader} is unreachable: its process or host stopped, or its links are cut`
   return { kind: 'unknown', node: leader, text }
 }

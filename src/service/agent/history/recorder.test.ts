@@ -72,8 +72,8 @@ describe('the history of an agent', () => {
     ])
     expect(recorder.terms().map(({ ended, cause }) => (ended ?? cause)?.text)).toEqual([
       'the agent of b started',
-      'b hears a, but not that it leads',
-      'b hears a, but not that it leads',
+      'a is reachable, but b has no sign that it still leads',
+      'a is reachable, but b has no sign that it still leads',
     ])
     recorder.stop()
   })
@@ -83,7 +83,7 @@ describe('the history of an agent', () => {
     expect(recorder.takeEnd()).toBe(null)
     lead('a', 1)
     lead(null)
-    expect(recorder.takeEnd()?.text).toBe('b hears a, but not that it leads')
+    expect(recorder.takeEnd()?.text).toBe('a is reachable, but b has no sign that it still leads')
     expect(recorder.takeEnd()).toBe(null)
     recorder.stop()
   })

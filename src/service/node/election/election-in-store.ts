@@ -31,6 +31,7 @@ import { StoreFailedError } from '../api/errors.ts'
 import type { CoreStatus, ElectionStatus, News, NodeView } from './election.ts'
 import { Fencer } from './fencer.ts'
 import type { LocalElection, LocalEvents } from './in-thread.ts'
+import { LeaseLengths } from './lease-lengths.ts'
 import { type Observed, withObserved } from './observed.ts'
 import { StoreBlackBox } from './store-black-box.ts'
 import { StoreObserver } from './store-observer.ts'
@@ -74,6 +75,7 @@ export class ElectionInStore implements LocalElection {
   #candidacy: Command = NOT_A_CANDIDATE
   #pause: NodeJS.Timeout | null = null
   #fencingFailures = 0
+  readonly #leases: LeaseLengths
   /** How often the current removal was refused. */
   #refusals = 0
 
@@ -94,6 +96,7 @@ export class ElectionInStore implements LocalElection {
     this.#clock = clock
     this.#blocks = blocks
     this.#members = activeMembers(blocks)
+    this.#leases = new LeaseLengths(id, hosting.timing(options).lease / 1000, events)
     this.#fencer = new Fencer(id, fencing, {
       confirmed: (token, targets) => {
         this.#fencingFailures = 0
@@ -405,6 +408,7 @@ export class ElectionInStore implements LocalElection {
     const now = this.#clock.now()
     for (const [id, block] of blocks) {
       if (isNewer(block, this.#blocks.get(id))) this.heard.set(id, now)
+      this.#leases.compare(id, block)
     }
     this.#blocks = blocks
   }

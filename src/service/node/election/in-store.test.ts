@@ -66,6 +66,24 @@ describe('a group in a shared folder', () => {
     expect(a.status()).toMatchObject({ mode: 'store', voters: [['a']] })
   })
 
+  it('warns once on each node of leases of another length, with which two nodes can lead', async () => {
+    const [a, b, c] = [await node('a'), await node('b', { options: MORE_SLACK }), await node('c')]
+    const mismatches = (of: ConclaveNode): readonly string[] =>
+      of
+        .status()
+        .warnings.filter(({ what }) => what === 'mismatch')
+        .map(({ detail }) => detail)
+    await until(() => [a, b, c].every((each) => each.members().length === 3))
+    await until(() => mismatches(a).length > 0 && mismatches(b).length > 1 && mismatches(c).length > 0)
+    expect(mismatches(a)).toEqual([
+      expect.stringMatching(
+        /^b is configured differently: its leases last [\d.]+ ms, and those of this node/,
+      ),
+    ])
+    expect(mismatches(c)).toEqual(mismatches(a))
+    expect(mismatches(b)).toHaveLength(2)
+  })
+
   it('a node that joins does not interrupt the leader, follows its token, and takes over with a larger one', async () => {
     const a = await node('a', { options: MORE_SLACK })
     const first = leading(a)

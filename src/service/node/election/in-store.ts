@@ -33,7 +33,7 @@ export async function openElectionInStore(
     const store = await openWithRetries(settings, timeoutMs, events)
     // A running process with the same id reads at least once per period.
     const probeMs = (2 * period + lease) / 1000
-    const registers = openRegisters(store, { self: settings.id, timeoutMs, probeMs })
+    const registers = openRegisters(store, { self: settings.id, timeoutMs, probeMs, leaseMs: lease / 1000 })
     try {
       const first = await claimWithRetries(registers)
       const backend = new ElectionInStore(settings, hosting, registers, first, events, clock)
