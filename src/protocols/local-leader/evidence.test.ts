@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { NodeId } from '../../core/index.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
 import {
+  commonLevels,
   grantedLevels,
   lossNeed,
   lowestLevel,
@@ -91,14 +92,20 @@ describe('lost messages', () => {
 describe('the level that a majority grants', () => {
   const BOUNDS = { least: 5, most: 20, shortest: lockAt(5), longest: lockAt(20) }
   type Answers = { readonly [node: number]: readonly [least: number, most: number, when?: 'long ago'] | null }
-  const granted = (wanted: number, answers: Answers) => {
-    const grantsOf = (node: NodeId) => {
-      const answer = answers[Number(node)]
-      if (answer === null) return null
+  const votersWith = (answers: Answers) =>
+    [1, 2, 3].map((node) => {
+      const answer = answers[node]
+      if (answer === null) return { node, grants: null }
       const [least, most, when] = answer ?? [0, 40]
-      return { least, most, isRecent: when === undefined }
-    }
-    return nearestGranted(wanted, BOUNDS, grantedLevels(BOUNDS, config([1, 2, 3]), grantsOf))
+      return { node, grants: { least, most, isRecent: when === undefined } }
+    })
+  const granted = (wanted: number, answers: Answers, suits?: (level: number) => boolean) => {
+    return nearestGranted(
+      wanted,
+      BOUNDS,
+      grantedLevels(BOUNDS, config([1, 2, 3]), votersWith(answers)),
+      suits,
+    )
   }
 
   it.each<[string, number, Answers, number]>([
@@ -118,6 +125,20 @@ describe('the level that a majority grants', () => {
     ['the other voters answered long ago', 8, { 2: [11, 40, 'long ago'], 3: [12, 40, 'long ago'] }, 11],
   ])('where %s', (_what, wanted, answers, level) => {
     expect(granted(wanted, answers)).toBe(level)
+  })
+
+  it.each<[string, number, Answers, number]>([
+    ['all voters that answer grant', 18, { 2: [0, 9], 3: [0, 40] }, 9],
+    [
+      'all grant, except a voter that does not answer any more',
+      18,
+      { 2: [0, 9, 'long ago'], 3: [0, 40] },
+      18,
+    ],
+    ['a majority grants, if the candidate needs more time than all grant', 18, { 2: [0, 6], 3: [0, 40] }, 18],
+  ])('is preferably a level that %s', (_what, wanted, answers, level) => {
+    const suits = commonLevels(votersWith(answers), 8)
+    expect(granted(wanted, answers, suits)).toBe(level)
   })
 })
 

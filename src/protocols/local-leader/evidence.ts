@@ -7,7 +7,7 @@ import type { Micros, NodeId } from '../../core/index.ts'
 import type { Timing } from './constants.ts'
 import { HIGHEST_LEVEL, type LevelBounds } from './levels.ts'
 import { type Measurements, NO_LOSS } from './messages.ts'
-import { type Configuration, holdsMajorities, votersOf } from './voters.ts'
+import { type Configuration, holdsMajorities } from './voters.ts'
 
 /** The lowest level for which a duration fits; the highest when it fits none. */
 export function lowestLevel(fits: (level: number) => boolean): number {
@@ -27,6 +27,12 @@ export type Need = {
   readonly cause: 'late' | 'round' | 'delay' | 'loss' | 'quiet' | 'bounds' | 'inherited'
   readonly by: NodeId | null
 }
+
+/** The voters grant no other level that would suit. */
+export const boundsNeed = (level: number): Need => ({ level, cause: 'bounds', by: null })
+export const QUIET: Need = { level: 0, cause: 'quiet', by: null }
+/** The level of the leader before, or of a candidacy that needed more time. */
+export const INHERITED: Need = { level: 0, cause: 'inherited', by: null }
 
 /** How late or how slow it was that asks for a level, as an upper bound; null for other causes. */
 export function amountOf(
@@ -130,20 +136,25 @@ function fewerThan(needed: number, probabilities: readonly number[]): number {
   return needed > probabilities.length ? 0 : sum
 }
 
-/** The levels that a voter grants, according to an answer of it, and whether it has answered lately. */
-export type Grants = { readonly least: number; readonly most: number; readonly isRecent: boolean }
+/**
+ * The levels that a voter grants, according to an answer of it, and whether it has answered lately; null when nothing is
+ * known.
+ */
+export type VoterGrants = {
+  readonly node: NodeId
+  readonly grants: { readonly least: number; readonly most: number; readonly isRecent: boolean } | null
+}
 
 /**
  * Whether a majority grants locks of a level. The voters that have answered lately decide: a voter that is down, or cannot
  * store its vote, grants nothing. If they grant no level, perhaps because they are too few, a voter of which nothing is
- * known may grant every level. `grantsOf`: null when nothing is known.
+ * known may grant every level.
  */
 export function grantedLevels(
   { least, most }: LevelBounds,
   config: Configuration,
-  grantsOf: (node: NodeId) => Grants | null,
+  voters: readonly VoterGrants[],
 ): (level: number) => boolean {
-  const voters = votersOf(config).map((node) => ({ node, grants: grantsOf(node) }))
   const isGranted = (level: number, isLenient: boolean): boolean => {
     if (level < least || level > most) return false
     const supporters = voters.flatMap(({ node, grants }) => {
@@ -157,15 +168,38 @@ export function grantedLevels(
   return (level) => isGranted(level, isLenient)
 }
 
-/** The level nearest to the wanted one for which `isLevelGranted` holds; the wanted one when there is none. */
+/**
+ * The levels from `needed` on that all voters grant which have answered lately. A candidate prefers them: a voter that
+ * refuses it for another reason may grant what a voter that it needs does not.
+ */
+export function commonLevels(voters: readonly VoterGrants[], needed: number): (level: number) => boolean {
+  return (level) =>
+    level >= needed &&
+    voters.every(({ grants }) => grants?.isRecent !== true || (level >= grants.least && level <= grants.most))
+}
+
+/** The nearest granted level that suits; if none does, the nearest granted level; if none is granted, the wanted level. */
 export function nearestGranted(
   wanted: number,
+  bounds: LevelBounds,
+  isLevelGranted: (level: number) => boolean,
+  suits: (level: number) => boolean = () => true,
+): number {
+  const nearest = (counts: (level: number) => boolean): number | null => {
+    for (let distance = 0; distance <= bounds.most - bounds.least; distance++) {
+      if (counts(wanted + distance)) return wanted + distance
+      if (counts(wanted - distance)) return wanted - distance
+    }
+    return null
+  }
+  return nearest((level) => isLevelGranted(level) && suits(level)) ?? nearest(isLevelGranted) ?? wanted
+}
+
+/** The highest level that a node can use; the highest of its own if a majority grants none. */
+export function highestGranted(
   { least, most }: LevelBounds,
   isLevelGranted: (level: number) => boolean,
 ): number {
-  for (let distance = 0; distance <= most - least; distance++) {
-    if (isLevelGranted(wanted + distance)) return wanted + distance
-    if (isLevelGranted(wanted - distance)) return wanted - distance
-  }
-  return wanted
+  for (let level = most; level >= least; level--) if (isLevelGranted(level)) return level
+  return most
 }

@@ -273,6 +273,16 @@ describe('different bounds', () => {
     expect(leads(elected)).toBe(1)
   })
 
+  it('let a node be elected with the one voter that can vote, though another prefers itself', () => {
+    const elected = run(3, {
+      options: { timing: 'adaptive', leaseMinMs: 20, leaseMaxMs: 100, witnesses: [1] },
+      nodeOptions: { 1: { leaseMinMs: 20, leaseMaxMs: 60 } },
+      events: [{ atMs: 0, unwritable: 2 }],
+      untilMs: 10_000,
+    })
+    expect(elected.report.leaders).toEqual([3])
+  })
+
   it('that leave one level elect as well as wider ones', () => {
     const narrow = run(3, {
       options: { timing: 'adaptive', leaseMinMs: 100, leaseMaxMs: 120 },

@@ -4,13 +4,19 @@ import type { Receipt } from '../../links/index.ts'
 import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER } from './context.ts'
 import {
   amountOf,
+  boundsNeed,
+  commonLevels,
   grantedLevels,
   higherNeed,
+  highestGranted,
+  INHERITED,
   lossNeed,
   type Need,
   nearestGranted,
+  QUIET,
   quorumNeed,
   type VoterEvidence,
+  type VoterGrants,
 } from './evidence.ts'
 import { HIGHEST_LEVEL, levelFor, lockAt, storedLockFor, withinBounds } from './levels.ts'
 import { createMeasuring } from './measuring.ts'
@@ -99,22 +105,16 @@ export function createPacing(context: Context) {
     return { ...need, level: withinBounds(bounds, need.level) }
   }
 
-  /** Whether a majority grants locks of a level, as far as this node knows. */
-  function grantedIn(state: LocalLeaderState, pace: Pace, now: Micros): (level: number) => boolean {
+  /** What each voter grants, as far as this node knows. */
+  function grantsIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterGrants[] {
     const patience = patienceOf(state)
-    return grantedLevels(pace.bounds, state.vote.config, (node) => {
-      if (node === self) return { ...pace.bounds, isRecent: true }
+    return votersOf(state.vote.config).map((node) => {
+      if (node === self) return { node, grants: { ...pace.bounds, isRecent: true } }
       const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
-      return peer === null || peer.evidence === null
-        ? null
-        : { least: peer.evidence.least, most: peer.evidence.most, isRecent: now - peer.at < patience }
+      if (peer === null || peer.evidence === null) return { node, grants: null }
+      const { least, most } = peer.evidence
+      return { node, grants: { least, most, isRecent: now - peer.at < patience } }
     })
-  }
-
-  /** The highest level that this node can use; the highest of its own if a majority grants none. */
-  function ceilingOf({ bounds: { least, most } }: Pace, isLevelGranted: (level: number) => boolean): number {
-    for (let level = most; level >= least; level--) if (isLevelGranted(level)) return level
-    return most
   }
 
   /** A leader uses only levels that a majority grants. On the way to a lower level it skips the others. */
@@ -153,7 +153,7 @@ export function createPacing(context: Context) {
   /** The level that the leader wants next, why, and the waits after that. */
   function chooseLevel(state: LocalLeaderState, pace: Pace, held: Hold, now: Micros): LevelChoice {
     const asked = leaderNeed(state, pace, now)
-    const isLevelGranted = grantedIn(state, pace, now)
+    const isLevelGranted = grantedLevels(pace.bounds, state.vote.config, grantsIn(state, pace, now))
     const next = nextLevel(pace.level, asked.level, held, { least: pace.bounds.least, lossPerDay }, now)
     const level = grantedChange(pace, next.level, asked.level, isLevelGranted)
     return {
@@ -161,7 +161,7 @@ export function createPacing(context: Context) {
       need: level === next.level ? asked : boundsNeed(level),
       // A change that is not granted does not happen, and so it was no mistake.
       hold: level === pace.level && level !== next.level ? held : next.hold,
-      ceiling: ceilingOf(pace, isLevelGranted),
+      ceiling: highestGranted(pace.bounds, isLevelGranted),
     }
   }
 
@@ -251,11 +251,16 @@ export function createPacing(context: Context) {
   function beforeRequest(state: LocalLeaderState, renew: boolean, now: Micros): LocalLeaderState {
     const { pace } = state
     if (!isMeasuring || pace === null) return state
-    const needed = renew ? pace.level : Math.max(pace.level, candidateNeed(state, pace))
-    const wanted = withinBounds(pace.bounds, needed)
-    const isLevelGranted = grantedIn(state, pace, now)
-    const level = nearestGranted(wanted, pace.bounds, isLevelGranted)
-    const ceiling = ceilingOf(pace, isLevelGranted)
+    const { config } = state.vote
+    const needed = renew ? pace.level : candidateNeed(state, pace)
+    const wanted = withinBounds(pace.bounds, Math.max(pace.level, needed))
+    const voters = grantsIn(state, pace, now)
+    const isLevelGranted = grantedLevels(pace.bounds, config, voters)
+    const suits = renew
+      ? () => true
+      : commonLevels(voters, quorumNeed(config, self, votersIn(state, pace, now), needed).level)
+    const level = nearestGranted(wanted, pace.bounds, isLevelGranted, suits)
+    const ceiling = highestGranted(pace.bounds, isLevelGranted)
     if (level === pace.level && ceiling === pace.ceiling) return state
     const need = level === pace.level ? pace.need : level === wanted ? INHERITED : boundsNeed(level)
     return changed(state, { pace: { ...pace, level, ceiling, need, hold: holdAfter(pace, level, now) } })
@@ -289,11 +294,5 @@ export function hasLowerLevel({ pace: is }: LocalLeaderState, { pace: was }: Loc
   return is !== null && was !== null && is.level < was.level
 }
 
-/** The voters grant no other level that would suit. */
-const boundsNeed = (level: number): Need => ({ level, cause: 'bounds', by: null })
-
 /** Of a voter whose first answer is still on its way. */
 const NO_EVIDENCE: Measurements = { late: 0, delay: 0, loss: NO_LOSS }
-const QUIET: Need = { level: 0, cause: 'quiet', by: null }
-/** The level of the leader before, or of a candidacy that needed more time. */
-const INHERITED: Need = { level: 0, cause: 'inherited', by: null }
