@@ -157,5 +157,5 @@ export function describeError(error: unknown): string {
 
 /** Equal for problems that differ only in words with digits, such as ports, times and names of temporary files. */
 export function kindOfProblem(why: string): string {
-  return why.replaceAll(/[\w-]*\d[\w-]*/g, '')
+  return why.replaceAll(/[\w.-]*\d[\w.-]*/g, '')
 }
