@@ -145,6 +145,27 @@ describe('statusResponse', () => {
     )
   })
 
+  it.each<[readonly string[], string]>([
+    [
+      ['cannot reach the store; no decision is made until the store answers'],
+      '; cannot reach the store; no decision is made until the store answers',
+    ],
+    [
+      ['the store of g answers again', 'cannot reach the store; no decision is made until the store answers'],
+      '',
+    ],
+  ])('says that there is no leader because the store does not answer: %j', (details, why) => {
+    const warnings = details.map((detail) => ({
+      at: '2026-01-01T00:00:00Z',
+      what: 'store',
+      detail,
+      count: 1,
+    }))
+    const { banner } = statusResponse(served({ mode: 'store', leader: null, warnings }))
+    expect(banner).toMatch(/^no leader in g for \d\.\d s: 2 nodes have a register/)
+    expect(banner.replace(/^.* have a register/, '')).toBe(why)
+  })
+
   it('says whether it is the primary only where that is known', () => {
     expect('primary' in statusResponse(served({}))).toBe(false)
     expect(statusResponse(served({ primary: false })).primary).toBe(false)

@@ -8,6 +8,7 @@ import type {
   StatusResponse,
 } from '../client/index.ts'
 import type { ConclaveNode, GroupStatus, NodeStatus } from '../node/index.ts'
+import { UNTIL_STORE_ANSWERS } from '../registers/index.ts'
 import { describeGroup } from './banner.ts'
 import type { GroupMetrics } from './metrics.ts'
 import type { ServedGroup } from './served-group.ts'
@@ -69,6 +70,12 @@ export function historyResponse({ node, history }: ServedGroup): HistoryResponse
   }
 }
 
+/** Why a store does not answer; null if it does. */
+function storeProblem({ mode, warnings }: GroupStatus): string | null {
+  const last = mode === 'store' ? warnings.find(({ what }) => what === 'store') : undefined
+  return last?.detail.endsWith(UNTIL_STORE_ANSWERS) === true ? last.detail : null
+}
+
 export function statusResponse(group: ServedGroup): StatusResponse {
   const { node, monitor, history, version } = group
   const status = node.status()
@@ -84,7 +91,7 @@ export function statusResponse(group: ServedGroup): StatusResponse {
     voters,
     reachable: nodes.flatMap((each) => (each.reachable ? [each.id] : [])),
     leaderlessMs,
-    cause: history.currentCause(),
+    cause: storeProblem(status) ?? history.currentCause(),
     alarm: monitor.alarm,
     membership,
   })

@@ -26,6 +26,9 @@ export type CallHooks = {
   onUnknown?(why: string): void
 }
 
+/** How the warning about an outage ends. */
+export const UNTIL_STORE_ANSWERS = 'no decision is made until the store answers'
+
 type Read = RegisterCall & { readonly op: 'read' }
 
 export function createRegisterCalls(registers: Registers, hooks: CallHooks): (call: RegisterCall) => void {

@@ -25,6 +25,7 @@ import {
   type ReadOutcome,
   type RegisterBlock,
   type Registers,
+  UNTIL_STORE_ANSWERS,
 } from '../../registers/index.ts'
 import { type Explanation, type HostClock, Loop, memoryStorage } from '../../runtime/index.ts'
 import { StoreFailedError } from '../api/errors.ts'
@@ -420,7 +421,7 @@ export class ElectionInStore implements LocalElection {
     const problem = kindOfProblem(why)
     if (this.#troubles.has(problem) || this.#troubles.size === MOST_TROUBLES) return
     this.#troubles.add(problem)
-    this.#events.warn('store', `${why}; no decision is made until the store answers`)
+    this.#events.warn('store', `${why}; ${UNTIL_STORE_ANSWERS}`)
   }
 
   #fail(error: Error): void {
