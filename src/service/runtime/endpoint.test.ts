@@ -186,7 +186,9 @@ describe('peers', () => {
     // Whom a node hears by the messages of the group, and not those of before.
     const hearsAll = ({ id, endpoint }: Running): boolean =>
       endpoint.insight('g').heard.filter((other) => other !== id).length === 2
-    await until(() => all.every(hearsAll) && allFollow(all, 'g', 'a'))
+    await until(() => all.every(hearsAll))
+    await until(() => allFollow(all, 'g', 'a'))
+    expect(all.map(({ warnings }) => warnings)).toEqual([[], [], []])
   }, 30_000)
 
   it('given without an id introduce themselves; two with the same id cause a warning', async () => {

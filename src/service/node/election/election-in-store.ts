@@ -21,11 +21,9 @@ import type { StoreElectionSettings } from '../../config/election-settings.ts'
 import {
   activeMembers,
   createRegisterCalls,
-  kindOfProblem,
   type ReadOutcome,
   type RegisterBlock,
   type Registers,
-  UNTIL_STORE_ANSWERS,
 } from '../../registers/index.ts'
 import { type Explanation, type HostClock, Loop, memoryStorage } from '../../runtime/index.ts'
 import { StoreFailedError } from '../api/errors.ts'
@@ -34,6 +32,7 @@ import { Fencer } from './fencer.ts'
 import type { LocalElection, LocalEvents } from './in-thread.ts'
 import { LeaseLengths } from './lease-lengths.ts'
 import { type Observed, withObserved } from './observed.ts'
+import { OutageReport } from './outage-report.ts'
 import { StoreBlackBox } from './store-black-box.ts'
 import { StoreObserver } from './store-observer.ts'
 import { storeStatus } from './store-status.ts'
@@ -41,8 +40,6 @@ import { storeStatus } from './store-status.ts'
 const NOT_A_CANDIDATE: Command = { do: 'campaign', willing: false, lapse: false }
 /** The backoff stops doubling after this many failures. */
 const MOST_DOUBLINGS = 5
-/** How many problems of one outage of the store are reported. */
-const MOST_TROUBLES = 10
 
 export type Blocks = (ReadOutcome & { readonly outcome: 'ok' })['blocks']
 
@@ -67,8 +64,7 @@ export class ElectionInStore implements LocalElection {
   /** While it closes: called after every step. */
   #stepped: (() => void) | null = null
   #hasFailed = false
-  /** The problems with the store that were reported; none when it answers. */
-  readonly #troubles = new Set<string>()
+  readonly #outage: OutageReport
   /** The token of the last reported term. */
   #token: number | null = null
   #isReportScheduled = false
@@ -97,6 +93,7 @@ export class ElectionInStore implements LocalElection {
     this.#clock = clock
     this.#blocks = blocks
     this.#members = activeMembers(blocks)
+    this.#outage = new OutageReport(group, events)
     this.#leases = new LeaseLengths(id, hosting.timing(options).lease / 1000, events)
     this.#fencer = new Fencer(id, fencing, {
       confirmed: (token, targets) => {
@@ -134,10 +131,10 @@ export class ElectionInStore implements LocalElection {
     this.#carryOut = createRegisterCalls(registers, {
       deliver: (input) => this.#answer(input),
       onFailure: (error) => this.#fail(error),
-      onUnknown: (why) => this.#reportTrouble(why),
+      onUnknown: (why) => this.#outage.add(why),
       onRefused: (of, why) => this.#reportRefusal(of, why),
       onMembers: (ids) => this.#regroup(ids),
-      onBlocks: (all) => this.#handleBlocks(all, group),
+      onBlocks: (all) => this.#handleBlocks(all),
     })
     this.#loop.start()
     this.#loop.command({ do: 'members', nodes: this.#members })
@@ -388,7 +385,7 @@ export class ElectionInStore implements LocalElection {
         this.#fail(claim.error)
         return
       }
-      this.#reportTrouble(claim.why)
+      this.#outage.add(claim.why)
       // Jitter: nodes that lost the same store do not retry in step.
       // oxlint-disable-next-line no-await-in-loop -- until the store answers
       await sleep((this.#hosting.timing(this.#options).access / 1000) * (0.5 + Math.random() / 2))
@@ -403,25 +400,14 @@ export class ElectionInStore implements LocalElection {
     return true
   }
 
-  #handleBlocks(blocks: Blocks, group: string): void {
-    if (this.#troubles.size > 0) this.#events.warn('store', `the store of ${group} answers again`)
-    this.#troubles.clear()
+  #handleBlocks(blocks: Blocks): void {
+    this.#outage.end()
     const now = this.#clock.now()
     for (const [id, block] of blocks) {
       if (isNewer(block, this.#blocks.get(id))) this.heard.set(id, now)
       this.#leases.compare(id, block)
     }
     this.#blocks = blocks
-  }
-
-  /**
-   * Each problem is reported once, until the store answers again: a server may come back and refuse the password.
-   */
-  #reportTrouble(why: string): void {
-    const problem = kindOfProblem(why)
-    if (this.#troubles.has(problem) || this.#troubles.size === MOST_TROUBLES) return
-    this.#troubles.add(problem)
-    this.#events.warn('store', `${why}; ${UNTIL_STORE_ANSWERS}`)
   }
 
   #fail(error: Error): void {

@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as path } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -82,6 +82,20 @@ describe('a group in a shared folder', () => {
     ])
     expect(mismatches(c)).toEqual(mismatches(a))
     expect(mismatches(b)).toHaveLength(2)
+  })
+
+  it('refuses a node whose leases have another length than those of its leader, but not after a crash', async () => {
+    const a = await node('a')
+    const kept = leading(a)
+    await until(() => (kept.term?.remaining() ?? 0) > 0)
+    await expect(node('b', { options: MORE_SLACK })).rejects.toThrow(
+      /^profile: a writes to this store, and its leases last [\d.]+ ms, but those of this node [\d.]+ ms, so that both could lead/,
+    )
+    // In the copy no process writes for `a`, although one holds its register.
+    const copy = path(folder, 'copy')
+    cpSync(path(folder, 'g'), path(copy, 'g'), { recursive: true })
+    const b = await node('b', { options: MORE_SLACK, store: `file:${copy}` })
+    await until(() => b.status().warnings.some(({ what }) => what === 'mismatch'))
   })
 
   it('a node that joins does not interrupt the leader, follows its token, and takes over with a larger one', async () => {

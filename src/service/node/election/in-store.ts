@@ -13,6 +13,7 @@ import { type HostClock, openHostClock } from '../../runtime/index.ts'
 import type { ElectionEvents } from './election.ts'
 import { type Blocks, ElectionInStore } from './election-in-store.ts'
 import type { LocalElection, LocalEvents } from './in-thread.ts'
+import { refuseOtherLeader } from './lease-lengths.ts'
 
 /** How long an unreachable store is tried when a node starts. */
 const REACH_MS = 5000
@@ -36,6 +37,7 @@ export async function openElectionInStore(
     const registers = openRegisters(store, { self: settings.id, timeoutMs, probeMs, leaseMs: lease / 1000 })
     try {
       const first = await claimWithRetries(registers)
+      await refuseOtherLeader(registers, { self: settings.id, leaseMs: lease / 1000 }, first)
       const backend = new ElectionInStore(settings, hosting, registers, first, events, clock)
       for (const weak of store.facts.weak) events.warn('store', `${store.facts.place}: ${weak}`)
       return backend
