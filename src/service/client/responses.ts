@@ -161,7 +161,10 @@ export type Level = 'healthy' | 'degraded' | 'at-risk' | 'no-leader' | 'alarm'
 
 /** What a group without a quorum waits for, under a protocol with views. */
 export type WaitingResponse = {
-  /** The view that lacks a majority. Null before the first view: then a majority of all nodes is needed. */
+  /**
+   * The view that lacks a majority. Null before the first view: then a majority of all nodes is needed, or all of them
+   * (option `reinit: all`).
+   */
   readonly view: ViewResponse['id'] | null
   readonly members: readonly Id[]
   /** True if the unreachable members may have formed that view. The return of any one of them settles it. */

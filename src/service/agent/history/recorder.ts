@@ -41,7 +41,7 @@ export class HistoryRecorder {
   #supervised: Supervised | null = null
   #failoverMs: number | null = null
   #takenEnd = 0
-  #timers: NodeJS.Timeout[] = []
+  readonly #timers = new Set<NodeJS.Timeout>()
   #isQuestioning = false
 
   constructor(options: RecorderOptions) {
@@ -53,12 +53,12 @@ export class HistoryRecorder {
   start(): void {
     const sampling = setInterval(() => this.sample(), SAMPLE_INTERVAL_MS)
     sampling.unref()
-    this.#timers.push(sampling)
+    this.#timers.add(sampling)
   }
 
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer)
-    this.#timers = []
+    this.#timers.clear()
     this.#isQuestioning = false
   }
 
@@ -131,10 +131,11 @@ export class HistoryRecorder {
       this.#probeLeaders(this.#observeNodes())
       if (this.#questions().length > 0) return
       clearInterval(timer)
+      this.#timers.delete(timer)
       this.#isQuestioning = false
     }, QUESTION_INTERVAL_MS)
     timer.unref()
-    this.#timers.push(timer)
+    this.#timers.add(timer)
   }
 
   #questions(): readonly Entry[] {
