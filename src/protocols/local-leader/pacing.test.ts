@@ -125,12 +125,15 @@ describe('a group that is slower than its constants from the start', () => {
     ['slow links', { network: { delayMs: [100, 200] } }],
     ['links slower than Δ of the highest level', { network: { delayMs: [400, 600] } }],
     ['both', { network: { delayMs: [50, 150] }, clocks: { driftPpm: 100, lateMs: [0, 200] } }],
-  ])('elects a leader within three times the longest lease: %s', (_what, world) => {
+  ])('elects a leader that stays within three times the longest lease: %s', (_what, world) => {
     for (let seed = 1; seed <= sized(5, 30); seed++) {
       const options = { timing: 'adaptive', leaseMinMs: 20, leaseMaxMs: 5000 }
       const slow = run(5, { ...world, options, seed, untilMs: 30_000 })
       expect(ofType(slow, 'elected')[0]?.atMs ?? Number.POSITIVE_INFINITY).toBeLessThan(15_000)
-      expect(leads(slow)).toBeLessThanOrEqual(3)
+      // Nodes of a better rank, whose first candidacies came too early, take over one after the other.
+      const ends = ofType(slow, 'demoted')
+      expect(ends.filter(({ atMs }) => atMs > 15_000)).toEqual([])
+      expect(ends.filter(({ event }) => event['cause'] === 'expired').length).toBeLessThanOrEqual(2)
     }
   })
 })
