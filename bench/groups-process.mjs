@@ -1,7 +1,7 @@
 // One of the processes of bench/groups.mjs: joins groups, and tells what that costs.
 
 import { protocolNamed } from '../dist/protocols/index.js'
-import { Codec, Endpoint, passingStorage, sealer } from '../dist/service/runtime/index.js'
+import { Codec, Endpoint, sealer, volatileStorage } from '../dist/service/runtime/index.js'
 
 const [self, groups, constants] = process.argv.slice(2)
 const nodes = ['a', 'b', 'c']
@@ -30,7 +30,7 @@ const endpoint = await Endpoint.open(
     listen: { host: '127.0.0.1', port: 0 },
     peers: [],
     sealer: isRecording ? recording : inner,
-    storage: passingStorage(),
+    storage: volatileStorage(),
   },
   {
     dropped: ({ reason, count }) => {
