@@ -38,16 +38,21 @@ function otherLength({ holder, leaseMs }: RegisterBlock, ours: number): number |
   return holder === null || leaseMs === undefined || leaseMs === ours ? null : leaseMs
 }
 
-/** How often the registers are read while this node waits for a renewal, in reads per lease. */
+/** How often the registers are read while this node waits for a renewal. */
 const READS = 4
+/** A crashed node with long leases must not delay the start for longer. */
+const MOST_WATCH_MS = 10_000
+
+export type Watch = { readonly self: NodeId; readonly leaseMs: number; readonly mostMs?: number }
 
 /**
  * Throws if a node with leases of another length leads. A leader renews its lease before it ends, so a register that has
- * not changed for longer has no leader: its process has crashed, or follows. `first`: the registers as this node found them.
+ * not changed for longer has no leader: its process has crashed, or follows. A leader that writes less often than every
+ * 10 s is missed, and warned of (`LeaseLengths`). `first`: the registers as this node found them.
  */
 export async function refuseOtherLeader(
-  registers: Registers,
-  { self, leaseMs }: { readonly self: NodeId; readonly leaseMs: number },
+  registers: Pick<Registers, 'readAll'>,
+  { self, leaseMs, mostMs = MOST_WATCH_MS }: Watch,
   first: Blocks,
 ): Promise<void> {
   const lengths = new Map(
@@ -56,10 +61,10 @@ export async function refuseOtherLeader(
       return length === null ? [] : [[id, length] as const]
     }),
   )
-  const longest = Math.max(...lengths.values())
+  const watchMs = Math.min(mostMs, Math.max(...lengths.values()))
   for (let reads = 0; lengths.size > 0 && reads <= READS; reads++) {
     // oxlint-disable-next-line no-await-in-loop -- one read after the other
-    await sleep(longest / READS)
+    await sleep(watchMs / READS)
     // oxlint-disable-next-line no-await-in-loop -- one read after the other
     const read = await registers.readAll()
     const blocks = read.outcome === 'ok' ? read.blocks : first
