@@ -179,10 +179,24 @@ describe('a login', () => {
     ])
   })
 
-  it('whose new token is refused as well is denied', async () => {
+  it('is repeated when the new token has expired before it arrives', async () => {
+    let logins = 0
+    const { url, asked } = await endpoint(({ path, token }) => {
+      if (path === 'auth/authenticate') return { body: { token: `short.${(logins += 1)}` } }
+      if (path === 'kv/txn' && token !== 'short.3')
+        return { status: 401, body: { code: 16, message: 'etcdserver: invalid auth token' } }
+      return path === 'kv/txn' ? { body: { succeeded: true, header: { revision: '5' } } } : null
+    })
+    const store = await opened([url], { username: 'me' })
+    expect(await store.write('b_1', 'x', null, SIGNAL)).toBe('5')
+    expect(asked.filter(({ path }) => path === 'kv/txn')).toHaveLength(3)
+  })
+
+  it('whose new tokens are all refused is denied', async () => {
     let isStale = false
+    let logins = 0
     const { url } = await endpoint(({ path }) => {
-      if (path === 'auth/authenticate') return { body: { token: 'simple.1' } }
+      if (path === 'auth/authenticate') return { body: { token: `simple.${(logins += 1)}` } }
       return isStale ? { status: 400, body: { error: 'etcdserver: revision of auth store is old' } } : null
     })
     const store = await opened([url], { username: 'me' })
@@ -191,6 +205,7 @@ describe('a login', () => {
       name: 'StoreAccessDeniedError',
       message: expect.stringContaining('refuses a new token'),
     })
+    expect(logins).toBe(1 + 3)
   })
 
   it('that is refused names the user, and is not repeated at once', async () => {

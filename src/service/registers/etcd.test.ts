@@ -129,7 +129,7 @@ await describeWith('etcd', 'etcd', (url) => {
   })
 
   it('logs in again when users or roles change, and when a token has expired', async () => {
-    const { at, tell } = await withTokens('1s')
+    const { at, tell } = await withTokens('2s')
     const store = await openEtcd({ endpoints: [at], prefix: '/c', username: 'root', password: 'root' }, 'g')
     onTestFinished(() => store.close())
     const signal = AbortSignal.timeout(50_000)
@@ -138,7 +138,7 @@ await describeWith('etcd', 'etcd', (url) => {
     expect(await store.write('b_1', 'y', version, signal)).not.toBeNull()
     // Nobody asks for anything while the token expires.
     const { promise: expired, resolve } = pending()
-    setTimeout(resolve, 2500)
+    setTimeout(resolve, 3500)
     await expired
     expect(await store.read(signal)).toMatchObject([{ name: 'b_1', body: 'y' }])
   })

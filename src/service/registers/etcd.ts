@@ -44,6 +44,8 @@ const SERVER_ERROR = 500
 const UNAVAILABLE: readonly number[] = [503, 504]
 /** Error texts of etcd for a token that has expired, is unknown, or predates the last change of users. */
 const STALE = /invalid auth token|revision of auth store is old|auth revision/i
+/** How often a call logs in again: a token of a second may have expired before a busy machine sends it. */
+const MOST_LOGINS = 3
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const text = (encoded: string): string => Buffer.from(encoded, 'base64').toString()
@@ -253,23 +255,21 @@ function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
 
   return {
     async ask<T>(path: string, body: object, signal: AbortSignal): Promise<T> {
-      const used = await presentToken(signal)
-      try {
-        return (await post<T>(path, body, signal, used)).body
-      } catch (error) {
-        if (!(error instanceof ExpiredAuthTokenError)) throw error
-        // Another call may have renewed it meanwhile.
-        if (login?.token === used) login = null
-      }
-      const again = await presentToken(signal)
-      try {
-        return (await post<T>(path, body, signal, again)).body
-      } catch (error) {
-        if (!(error instanceof ExpiredAuthTokenError)) throw error
-        if (login?.token === again) login = null
-        throw new StoreAccessDeniedError(`${endpoints[0]} refuses a new token: ${error.message}`, {
-          cause: error,
-        })
+      for (let logins = 0; ; logins++) {
+        // oxlint-disable-next-line no-await-in-loop -- a request with the next token follows the refusal of this one
+        const used = await presentToken(signal)
+        try {
+          // oxlint-disable-next-line no-await-in-loop -- as above
+          return (await post<T>(path, body, signal, used)).body
+        } catch (error) {
+          if (!(error instanceof ExpiredAuthTokenError)) throw error
+          // Another call may have renewed it meanwhile.
+          if (login?.token === used) login = null
+          if (logins < MOST_LOGINS) continue
+          throw new StoreAccessDeniedError(`${endpoints[0]} refuses a new token: ${error.message}`, {
+            cause: error,
+          })
+        }
       }
     },
     close: () => http.close(),
