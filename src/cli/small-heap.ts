@@ -8,5 +8,4 @@ const LONG_RUNNING = ['agent', 'run']
 
 if (LONG_RUNNING.includes(process.argv[2] ?? '')) {
   setFlagsFromString('--semi-space-growth-factor=1')
-  setFlagsFromString('--optimize-for-size')
 }

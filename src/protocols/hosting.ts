@@ -7,7 +7,7 @@
  */
 import type { Identity, Micros, NodeId, Output, Plain, PlainObject, Protocol, View } from '../core/index.ts'
 import type { Group } from '../links/index.ts'
-import type { Insight, LeaseInsight } from './insight.ts'
+import type { Insight, LeaseInsight, Pulse } from './insight.ts'
 import type { Planning } from './planning.ts'
 import type { WireFormat } from './wire.ts'
 
@@ -187,6 +187,8 @@ export type PeerHosting = Common & {
   insight(identity: Identity, options: PlainObject, state: Plain, now: Micros): Insight
   /** `leadUntil` of `insight` alone: cheap enough for every step. Absent: it changes rarely. */
   readonly leadUntil?: (state: Plain, now: Micros) => Micros | null
+  /** What changes with every renewal: cheap enough to be read with each. Absent: the view and the insight tell it. */
+  readonly pulse?: (identity: Identity, options: PlainObject, state: Plain, now: Micros) => Pulse
   /** The present length of leases, and why; null where the timing is fixed. Absent: it always is. */
   readonly leaseInsight?: (identity: Identity, options: PlainObject, state: Plain) => LeaseInsight | null
   /** The shortest lease that hosts can keep whose timers fire this late. Null where the timing is fixed. */

@@ -50,7 +50,15 @@ export {
   type TimingAssumptions,
 } from './hosting.ts'
 export { DEFAULT_PROTOCOL, hostedNames, hostingOf } from './hostings.ts'
-export type { Insight, LeaseInsight, LeaseNeed, Membership, SeenView, Waiting } from './insight.ts'
+export type {
+  Insight,
+  LeaseInsight,
+  LeaseNeed,
+  Membership,
+  Pulse,
+  SeenView,
+  Waiting,
+} from './insight.ts'
 export { roundUpMs } from './plan-text.ts'
 export type {
   LoadCard,

@@ -65,6 +65,17 @@ export type Insight = {
   readonly membership: Membership | null
 }
 
+/** What changes with every renewal, and what its readers must learn at once when it changes. */
+export type Pulse = {
+  readonly leader: NodeId | null
+  /** The members under this leader, and until when that is certain. */
+  readonly members: readonly NodeId[] | null
+  readonly membersUntil: Micros | null
+  /** `at` and `lasts` of the evidence for each node, in the order of the nodes; null without evidence. */
+  readonly evidence: readonly (Micros | null)[]
+  readonly evidenceFor: Micros
+}
+
 /** Leases that tune themselves: the level in force, what it gives and costs, and why. Durations are in microseconds. */
 export type LeaseInsight = {
   /** The level of the leader; where no leader is known, of this node. And the levels that this node uses. */

@@ -95,8 +95,7 @@ export function createCandidacy(
     }
     if (state.candidacy !== null) return unchanged(state)
     const timing = timingIn(state)
-    const patience = patienceIn(state)
-    const rivalUntil = betterUntil(state, now, (peer) => isRival(peer, now, patience))
+    const rivalUntil = rivalsUntil(state, now)
     if (rivalUntil !== null) {
       if (isBoundByLease(isLeading(state, now))) {
         if (yieldWhenTold) return askToYield(startCandidacy(state, now), 'outranked')
@@ -128,6 +127,22 @@ export function createCandidacy(
       }
     }
     return startCandidacy(state, now)
+  }
+
+  function rivalsUntil(state: LocalLeaderState, now: Micros): Micros | null {
+    const patience = patienceIn(state)
+    return betterUntil(state, now, (peer) => isRival(peer, now, patience))
+  }
+
+  /** The node is awake, and `handleAlive` would only find that a node of better rank is up: it looks again later. */
+  function postponeAlive(state: LocalLeaderState, now: Micros): LocalLeaderStep['effects'] {
+    const { candidate, deferringSince } = state.eligibility
+    if (!isEligible(state) || state.candidacy !== null || state.term !== null) return NOTHING
+    if (candidate || deferringSince !== null) return NOTHING
+    const rivalUntil = rivalsUntil(state, now)
+    return rivalUntil === null
+      ? NOTHING
+      : [setTimer(TIMER.alive, rivalUntil + successionDelay(timingIn(state)))]
   }
 
   /** With rotation: when this leader may lead again, if its term is over. */
@@ -419,6 +434,7 @@ export function createCandidacy(
 
   return {
     handleAlive,
+    postponeAlive,
     handleAsk,
     handleRoundEnd,
     countSupport,

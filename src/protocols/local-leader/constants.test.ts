@@ -1,6 +1,9 @@
 /** The constants of local-leader, against the bounds that they must keep, for many networks. */
 import { describe, expect, it } from 'vitest'
+import { ids } from '../../../test/support/run.ts'
+import { present } from '../../core/index.ts'
 import { Random } from '../../workbench/scenario/random.ts'
+import { adaptiveTimingOf } from './adaptive.ts'
 import {
   ampleFast,
   brokenBounds,
@@ -11,6 +14,8 @@ import {
   reachableWithinOf,
   timingOf,
 } from './constants.ts'
+import { localLeaderOptions } from './options.ts'
+import { PROFILES } from './profiles.ts'
 
 /** A network with round numbers and clocks that do not drift. */
 const GIVEN: Given = {
@@ -120,6 +125,20 @@ describe('heartbeat suppression', () => {
     }
     expect(judged).toBeGreaterThan(5)
   })
+
+  it.each(Object.keys(PROFILES))(
+    'waits for more than two renewals where leases tune themselves, and still leaves that time: %s',
+    (profile) => {
+      const options = localLeaderOptions(ids(3)).parse({ profile, timing: 'adaptive' })
+      const { bounds, timingAt } = present(adaptiveTimingOf(options, 3), 'adaptive timing')
+      for (let level = bounds.least; level <= bounds.most; level++) {
+        const { suppression, renewalPeriod, expires, delay, lateness } = timingAt(level)
+        const { patience } = present(suppression, 'suppression')
+        expect(patience).toBeGreaterThan(2.2 * renewalPeriod)
+        expect(patience + 2 * delay + lateness).toBeLessThanOrEqual(expires)
+      }
+    },
+  )
 
   it('makes reachability older, by two of its intervals', () => {
     const timing = timingOf(OFTEN)

@@ -97,7 +97,7 @@ export type BrokenBound = {
 /** Heartbeats per `expires`: two in a row may get lost. */
 const HEARTBEATS_PER_EXPIRY = 3.2
 
-/** `lock`: the lock, if it is given instead of derived. */
+/** `lock`: the lock, if it is given instead of derived, as where leases tune themselves. */
 export function timingOf(given: Given, lock: Micros | null = null): Timing {
   const { mode, leastDelay, fast, lateness, rho, renewalInterval, tries } = given
   const roundTrip = Math.ceil(2 * fast * (1 + rho))
@@ -120,7 +120,7 @@ export function timingOf(given: Given, lock: Micros | null = null): Timing {
   const renewalPeriod = lease - tries * tryTime
   const suppression =
     mode === 'majority' && given.rule === 'quorum' && !given.isTree
-      ? suppressionOf({ renewalPeriod, expires, usable, fast, lateness })
+      ? suppressionOf({ renewalPeriod, expires, usable, delay: given.delay, fast, lateness }, lock !== null)
       : null
   return {
     mode,
@@ -160,7 +160,7 @@ export function leaseOf(lock: Micros, rho: number): Micros {
 /** More rounds would save little, and make reachability older. */
 const MOST_QUIET_ROUNDS = 4
 
-type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'fast' | 'lateness'> & {
+type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'delay' | 'fast' | 'lateness'> & {
   /** How long timestamps stay usable. */
   readonly usable: Micros
 }
@@ -169,9 +169,19 @@ type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'fast' | 'lateness'> & {
  * Heartbeats can be suppressed only if two conditions hold. When a renewal is overdue, heartbeats (up to σ late, Δ in
  * transit) and the answer of the leader must arrive before the leader is given up. And renewals must be frequent: a
  * node that the leader names for a round must not be given up before the round after the next.
+ *
+ * Where leases tune themselves, followers count on the success of a renewal (`renewedUntil` in reachability.ts) and know
+ * their leader for a whole lease. So they wait for two rounds and a spare half, if messages that take δ allow that: a timer
+ * that is postponed once in two rounds wakes up an idle process half as often. With fixed timing they know their leader
+ * for K tries only.
  */
-function suppressionOf({ renewalPeriod, expires, usable, fast, lateness }: Pace): Suppression | null {
-  const patience = Math.min(renewalPeriod + Math.max(fast, lateness), expires - 2 * fast - lateness)
+function suppressionOf(
+  { renewalPeriod, expires, usable, delay, fast, lateness }: Pace,
+  isAdaptive: boolean,
+): Suppression | null {
+  const patience = isAdaptive
+    ? Math.min(Math.floor((5 / 2) * renewalPeriod), expires - 2 * delay - lateness)
+    : Math.min(renewalPeriod + Math.max(fast, lateness), expires - 2 * fast - lateness)
   // Rounds do not arrive on time to the microsecond: half a round is spare.
   const rounds = Math.min(MOST_QUIET_ROUNDS, Math.floor(((3 / 4) * usable) / renewalPeriod - 1 / 2))
   const isOften = 2 * renewalPeriod + lateness + fast <= expires

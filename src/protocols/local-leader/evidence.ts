@@ -59,16 +59,38 @@ export function quorumNeed(
 ): Need {
   let need: Need = { level: least, cause: 'quiet', by: null }
   for (const set of sets) {
+    const needed = othersNeeded(set, self)
+    // As a rule, enough of them ask for nothing.
+    const quiet = countOthers(set, self, voters, ({ late, delay }) => late <= least && delay <= least)
+    if (quiet >= needed) continue
     const needs = voters
       .flatMap(({ node, evidence }) =>
         evidence !== null && node !== self && set.includes(node) ? [needOf(node, evidence)] : [],
       )
       .sort((a, b) => a.level - b.level)
-    const needed = Math.floor(set.length / 2) + (set.includes(self) ? 0 : 1)
     const last = needs[Math.min(needed, needs.length) - 1]
     if (last !== undefined) need = higherNeed(need, last)
   }
   return need
+}
+
+/** The number of other voters without which there is no majority of this set. */
+function othersNeeded(set: readonly NodeId[], self: NodeId): number {
+  return Math.floor(set.length / 2) + (set.includes(self) ? 0 : 1)
+}
+
+/** The number of other voters in this set with such evidence. It is counted in every round of a leader. */
+function countOthers(
+  set: readonly NodeId[],
+  self: NodeId,
+  voters: readonly VoterEvidence[],
+  counts: (evidence: Measurements) => boolean,
+): number {
+  let count = 0
+  for (const { node, evidence } of voters) {
+    if (evidence !== null && node !== self && set.includes(node) && counts(evidence)) count += 1
+  }
+  return count
 }
 
 function needOf(node: NodeId, { late, delay }: Measurements): Need {
@@ -104,10 +126,12 @@ export function lossNeed(
 function tryFailure({ sets }: Configuration, self: NodeId, voters: readonly VoterEvidence[]): number {
   let worst = 0
   for (const set of sets) {
+    const needed = othersNeeded(set, self)
+    // As a rule, enough of them lose nothing.
+    if (countOthers(set, self, voters, ({ loss }) => loss === NO_LOSS) >= needed) continue
     const answers = set
       .filter((node) => node !== self)
       .map((node) => answerProbability(voters.find((each) => each.node === node)?.evidence ?? null))
-    const needed = Math.floor(set.length / 2) + (set.includes(self) ? 0 : 1)
     worst = Math.max(worst, fewerThan(needed, answers))
   }
   return worst
@@ -155,6 +179,12 @@ export function grantedLevels(
   config: Configuration,
   voters: readonly VoterGrants[],
 ): (level: number) => boolean {
+  // As a rule, a majority has lately granted all levels of this node.
+  const all: NodeId[] = []
+  for (const { node, grants } of voters) {
+    if (grants?.isRecent === true && grants.least <= least && grants.most >= most) all.push(node)
+  }
+  if (holdsMajorities(config, all)) return (level) => level >= least && level <= most
   const isGranted = (level: number, isLenient: boolean): boolean => {
     if (level < least || level > most) return false
     const supporters = voters.flatMap(({ node, grants }) => {

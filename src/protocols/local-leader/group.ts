@@ -14,31 +14,50 @@ import { type Timing, timingOf } from './constants.ts'
 import { contextOf } from './context.ts'
 import { handOverProblem } from './hand-over.ts'
 import { ownState } from './insight.ts'
-import { lockAt } from './levels.ts'
 import { localLeader } from './local-leader.ts'
 import type { LocalLeaderMessage } from './messages.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { type LocalLeaderRules, RULES } from './rules.ts'
-import { timingForLock, timingWithin } from './scaled-timing.ts'
-import type { LocalLeaderSettings } from './settings.ts'
+import type { AdaptiveTiming, LocalLeaderSettings } from './settings.ts'
 import { adoptNodes, type LocalLeaderState } from './state.ts'
 import { levelsOf, type Tree } from './tree.ts'
 
-/** With adaptive timing: the constants of the highest level. */
-export function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {
+type Constants = {
+  readonly voters: number
+  /** With adaptive timing: the constants of the highest level. */
+  readonly timing: Timing
+  readonly adaptive: AdaptiveTiming | null
+}
+
+/** The last constants of each configuration: every report of a node asks for them. */
+const computed = new WeakMap<LocalLeaderOptions, Constants>()
+
+function constantsOf(chosen: LocalLeaderOptions, nodes: number): Constants {
   const voters = chosen.voters?.length ?? nodes - chosen.observers.length
+  const known = computed.get(chosen)
+  if (known?.voters === voters) return known
   const adaptive = adaptiveTimingOf(chosen, voters)
-  if (adaptive === null) return timingOf(givenBy(chosen, voters))
+  const constants = { voters, timing: timingAtMost(adaptive) ?? timingOf(givenBy(chosen, voters)), adaptive }
+  computed.set(chosen, constants)
+  return constants
+}
+
+function timingAtMost(adaptive: AdaptiveTiming | null): Timing | null {
+  if (adaptive === null) return null
   const { bounds } = adaptive
   return adaptive.timingWithin({ bounds, level: bounds.most, ceiling: bounds.most })
 }
 
+/** With adaptive timing: the constants of the highest level. */
+export function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {
+  return constantsOf(chosen, nodes).timing
+}
+
 /** The constants in force in a state. */
 export function timingInState(chosen: LocalLeaderOptions, nodes: number, state: Plain): Timing {
+  const { timing, adaptive } = constantsOf(chosen, nodes)
   const { pace } = ownState(state)
-  if (pace === null) return timingFor(chosen, nodes)
-  const given = givenBy(chosen, chosen.voters?.length ?? nodes - chosen.observers.length)
-  return timingWithin(pace, timingForLock(given, lockAt(pace.level)))
+  return pace === null || adaptive === null ? timing : adaptive.timingWithin(pace)
 }
 
 function treeOver(voters: number, fanout: number, { roundTrip }: Timing): Tree {

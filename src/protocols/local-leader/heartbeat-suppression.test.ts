@@ -181,6 +181,42 @@ describe('a lost renewal', () => {
   })
 })
 
+describe('leases that tune themselves', () => {
+  /** The inputs of the followers in the last ten seconds of a quiet run, whose timers fire up to 2 ms late. */
+  function inputsOfFollowers(): readonly string[] {
+    const inputs: string[] = []
+    const record = (happened: TraceRecord): void => {
+      if (happened.type !== 'step' || happened.at < 20e6 || happened.node === 1) return
+      const { input } = happened
+      if (input.type === 'timer') inputs.push(input.name)
+      else if (input.type === 'message')
+        inputs.push((input.body as unknown as { readonly body: Body | null }).body?.kind ?? 'Echo')
+    }
+    simulate(
+      {
+        protocol: 'local-leader',
+        nodes: ids(3),
+        options: { timing: 'adaptive' },
+        network: { delayMs: [0.1, 0.4] },
+        clocks: { lateMs: 2 },
+        untilMs: 30_000,
+      },
+      { strict: false, record },
+    )
+    return inputs
+  }
+
+  it('wake a quiet follower by a timer less often than once in two renewals', () => {
+    const inputs = inputsOfFollowers()
+    const renewals = inputs.filter((input) => input === 'Election').length
+    const timers = inputs.filter((input) => input === 'overdue').length
+    expect(renewals).toBeGreaterThan(700)
+    expect(timers).toBeLessThan(0.55 * renewals)
+    expect(timers).toBeGreaterThan(0.2 * renewals)
+    expect(inputs.every((input) => ['Election', 'Heartbeat', 'overdue'].includes(input))).toBe(true)
+  })
+})
+
 describe('a node that has lost its vote', () => {
   it('sends nothing more, and the run ends', () => {
     // At any moment between two of its heartbeats.

@@ -19,16 +19,24 @@ import { type Micros, NOTHING, type NodeId, send, setTimer } from '../../core/in
 import type { Beacons } from './beacon.ts'
 import type { Suppression } from './constants.ts'
 import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER } from './context.ts'
+import { levelFor } from './levels.ts'
 import type { Beacon, LocalLeaderMessage } from './messages.ts'
 import { isAlive, withHeardAt } from './peers.ts'
-import { type LocalLeaderState, type Peer, replaceEligibility, withKnown } from './state.ts'
+import { type Following, type LocalLeaderState, type Peer, replaceEligibility, withKnown } from './state.ts'
 
 export type HeartbeatSuppression = ReturnType<typeof createHeartbeatSuppression>
 
 export function createHeartbeatSuppression(context: Context, { broadcast, beaconFor }: Beacons) {
   const { self, others, lowOf, usesHeartbeats, isLeading, isParticipating, timingIn } = context
+  const { adaptive } = context.settings
   const suppressionIn = (state: LocalLeaderState): Suppression | null =>
     usesHeartbeats ? timingIn(state).suppression : null
+
+  /** A leader renews by the level of its requests. A node that stood still may be at a higher one for a while. */
+  function patienceWith({ patience }: Suppression, { lock }: Following): Micros {
+    const ofLeader = adaptive?.timingAt(levelFor(lock)).suppression ?? null
+    return ofLeader === null ? patience : Math.min(patience, ofLeader.patience)
+  }
 
   /** Sends a heartbeat to the nodes that need one. */
   function sendHeartbeat(state: LocalLeaderState, now: Micros): LocalLeaderStep {
@@ -83,8 +91,8 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     const suppression = suppressionIn(state)
     if (suppression === null || eligibility.candidate || candidacy !== null || term !== null) return false
     const { following } = known
-    if (following === null || following.view === null || now - following.roundAt >= suppression.patience)
-      return false
+    if (following === null || following.view === null) return false
+    if (now - following.roundAt >= patienceWith(suppression, following)) return false
     return following.view.members.includes(self)
   }
 
@@ -143,14 +151,34 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     const isNew = following !== null && following.view !== null && following !== before.known.following
     const suppression = suppressionIn(step.state)
     if (suppression === null || !isNew || following.roundAt !== now) return step
-    const overdue = setTimer(TIMER.overdue, now + suppression.patience)
-    if (!isParticipating(step.state) || !isVouchedFor(step.state, now)) {
-      return { state: step.state, effects: [...step.effects, overdue] }
-    }
+    const overdue = watchRenewals(step.state, patienceWith(suppression, following), now)
+    if (!isParticipating(step.state) || !isVouchedFor(step.state, now)) return withEffects(step, overdue)
     const { state, effects } = sendHeartbeat(step.state, now)
-    if (state === step.state) return { state, effects: [...step.effects, ...effects, overdue] }
-    const next = setTimer(TIMER.heartbeat, nextHeartbeatAt(state, now))
-    return { state, effects: [...step.effects, ...effects, next, overdue] }
+    const next = state === step.state ? NOTHING : [setTimer(TIMER.heartbeat, nextHeartbeatAt(state, now))]
+    return withEffects({ state, effects: step.effects }, [...effects, ...next, ...overdue])
+  }
+
+  /**
+   * Sets the timer for an overdue renewal. Where the node knows that it fires soon enough, it stays: postponed once in a
+   * few rounds (`renewalDueAt`) instead of in each, it wakes up an idle process less often.
+   */
+  function watchRenewals(
+    { pace }: LocalLeaderState,
+    patience: Micros,
+    now: Micros,
+  ): readonly LocalLeaderEffect[] {
+    const pending = pace?.measured.due[TIMER.overdue]
+    const isSoon = pending !== undefined && pending > now && pending <= now + patience
+    return isSoon ? NOTHING : [setTimer(TIMER.overdue, now + patience)]
+  }
+
+  /** When the next renewal of the leader is overdue; null if it is, or if this node follows no leader. */
+  function renewalDueAt(state: LocalLeaderState, now: Micros): Micros | null {
+    const { following } = state.known
+    const suppression = suppressionIn(state)
+    if (suppression === null || following === null || following.view === null) return null
+    const dueAt = following.roundAt + patienceWith(suppression, following)
+    return dueAt > now ? dueAt : null
   }
 
   /** A renewal is overdue: a voter sends heartbeats to all nodes; another node sends one to its leader only. */
@@ -205,12 +233,17 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     nextHeartbeatAt,
     refreshVouchedPeers,
     heartbeatWithReply,
+    renewalDueAt,
     handleOverdueRenewal,
     delayHeartbeat,
     announceLeader,
     reassure,
     announceRank,
   }
+}
+
+function withEffects(step: LocalLeaderStep, effects: readonly LocalLeaderEffect[]): LocalLeaderStep {
+  return effects.length === 0 ? step : { state: step.state, effects: [...step.effects, ...effects] }
 }
 
 function heartbeatWith(beacon: Beacon): LocalLeaderMessage {

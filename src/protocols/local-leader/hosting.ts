@@ -13,7 +13,7 @@ import { localLeaderAssumptions } from './assumptions.ts'
 import { timingOf } from './constants.ts'
 import { lowestLevel } from './evidence.ts'
 import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
-import { insightOf, leadUntilOf } from './insight.ts'
+import { insightOf, leadUntilOf, pulseOf } from './insight.ts'
 import { leaseInsightOf } from './lease-insight.ts'
 import { constantsIn, defaultTiming, LEVEL_STEP, LONGEST_LEASE_MS, leaseBoundsOf } from './lease-options.ts'
 import { lockAt } from './levels.ts'
@@ -148,6 +148,8 @@ export const localLeaderHosting: PeerHosting = {
   insight: ({ nodes }, options, state, now) =>
     insightOf(state, nodes, timingInState(own(options), nodes.length, state), now),
   leadUntil: leadUntilOf,
+  pulse: ({ self, nodes }, options, state, now) =>
+    pulseOf(state, self, nodes, timingInState(own(options), nodes.length, state), now),
   leaseInsight: ({ nodes }, options, state) => leaseInsightOf(own(options), nodes, state),
   leaseForLateness(options, nodes, lateness) {
     const adaptive = adaptiveTimingOf(own(options), votersIn(own(options), nodes).length)

@@ -1,6 +1,6 @@
 /** What an operator can learn from a running node. */
 import { type Micros, type NodeId, type Plain, sortIds } from '../../core/index.ts'
-import type { Evidence, Insight } from '../insight.ts'
+import type { Evidence, Insight, Pulse } from '../insight.ts'
 import type { Timing } from './constants.ts'
 import { isAlive } from './peers.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -31,6 +31,38 @@ export function leadUntilOf(state: Plain, now: Micros): Micros | null {
   const { term, known } = ownState(state)
   const until = term !== null && now < term.until ? term.until : (known.following?.until ?? null)
   return until !== null && now < until ? until : null
+}
+
+/** What changes with every renewal. `self`: this node. */
+export function pulseOf(
+  state: Plain,
+  self: NodeId,
+  nodes: readonly NodeId[],
+  { expires }: Expiry,
+  now: Micros,
+): Pulse {
+  const { term, known } = ownState(state)
+  const { leader, members, membersUntil } =
+    term !== null && now < term.until
+      ? { leader: self, members: term.members, membersUntil: term.until }
+      : followedBy(known.following, now)
+  const evidence = nodes.map((_, index) => {
+    const peer = known.peers[index] ?? null
+    return isAlive(peer, now, expires) ? peer.heardAt : null
+  })
+  return { leader, members, membersUntil, evidence, evidenceFor: expires }
+}
+
+const NO_LEADER = { leader: null, members: null, membersUntil: null }
+
+function followedBy(
+  following: LocalLeaderState['known']['following'],
+  now: Micros,
+): Pick<Pulse, 'leader' | 'members' | 'membersUntil'> {
+  if (following === null || now >= following.until) return NO_LEADER
+  const { leader, view } = following
+  if (view === null || now >= view.until) return { leader, members: null, membersUntil: null }
+  return { leader, members: view.members, membersUntil: view.until }
 }
 
 /** The peers that a node in this state reports as reachable. */

@@ -320,8 +320,11 @@ export function localLeader(
         return candidacies.handleRoundEnd(state, now)
       case TIMER.heartbeat:
         return handleHeartbeatTimer(state, now)
-      case TIMER.overdue:
-        return suppression.handleOverdueRenewal(state, now)
+      case TIMER.overdue: {
+        const dueAt = suppression.renewalDueAt(state, now)
+        if (dueAt === null) return suppression.handleOverdueRenewal(state, now)
+        return { state, effects: [setTimer(TIMER.overdue, dueAt), ...candidacies.postponeAlive(state, now)] }
+      }
       case TIMER.gather:
         return voting.handleGatherEnd(state, now)
       case TIMER.ask:

@@ -96,20 +96,20 @@ export function createPacing(context: Context) {
     const { least } = bounds
     const voters = votersIn(state, pace, now)
     const { config } = state.vote
-    const own: readonly Need[] = [
-      { level: levelOf(measured.late, least), cause: 'late', by: self },
-      { level: levelOf(measured.round, least), cause: 'round', by: null },
-      ...(adaptive === null ? [] : [lossNeed(config, self, voters, bounds, adaptive)]),
-    ]
-    const need = own.reduce(higherNeed, quorumNeed(config, self, voters, least))
+    const late: Need = { level: levelOf(measured.late, least), cause: 'late', by: self }
+    const round: Need = { level: levelOf(measured.round, least), cause: 'round', by: null }
+    const ofTime = higherNeed(higherNeed(quorumNeed(config, self, voters, least), late), round)
+    const need =
+      adaptive === null ? ofTime : higherNeed(ofTime, lossNeed(config, self, voters, bounds, adaptive))
     return { ...need, level: withinBounds(bounds, need.level) }
   }
 
   /** What each voter grants, as far as this node knows. */
   function grantsIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterGrants[] {
     const patience = patienceOf(state)
+    const { least: ownLeast, most: ownMost } = pace.bounds
     return votersOf(state.vote.config).map((node) => {
-      if (node === self) return { node, grants: { ...pace.bounds, isRecent: true } }
+      if (node === self) return { node, grants: { least: ownLeast, most: ownMost, isRecent: true } }
       const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
       if (peer === null || peer.evidence === null) return { node, grants: null }
       const { least, most } = peer.evidence

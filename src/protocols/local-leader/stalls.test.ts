@@ -119,8 +119,8 @@ describe('a failover takes no longer than the lease in force allows', () => {
     ]
     const options = { timing: 'adaptive', sticky: false }
     const file = { options, events, untilMs: 70_000, seed: 27 }
-    // With locks of 1388 ms. It was 4.6 s.
-    expect(nextAfter(59_557, file)).toBeLessThan(2500)
+    // With locks of 888 ms. It was 4.6 s, and 3.3 s when that voter waited for renewals as long as at its own level.
+    expect(nextAfter(59_557, file)).toBeLessThan(1300)
     // The next leader is not lost when it asks for a longer lock.
     expect(run(file).filter(({ atMs, type }) => atMs > 59_557 && type === 'demoted')).toEqual([])
   })

@@ -24,6 +24,7 @@ import {
   insightFor,
   type LeaseInsight,
   leaseInsightFor,
+  type Pulse,
   peerHosting,
 } from '../../protocols/index.ts'
 import { ABOUT } from './about.ts'
@@ -345,6 +346,14 @@ export class Endpoint {
   leadUntil(name: string): Micros | null | undefined {
     const { leadUntil } = peerHosting(this.spec(name).protocol)
     return leadUntil?.(stateInBundle(this.#loop.state, name), this.now())
+  }
+
+  /** What changes with every renewal. Undefined: the protocol tells it in the view and in `insight` only. */
+  pulse(name: string): Pulse | undefined {
+    const { spec } = this.#joined(name)
+    const { protocol, nodes, options } = spec
+    const state = stateInBundle(this.#loop.state, name)
+    return peerHosting(protocol).pulse?.({ self: this.self, nodes }, options, state, this.now())
   }
 
   insight(name: string): Insight {

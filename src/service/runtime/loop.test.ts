@@ -84,6 +84,34 @@ describe('timers', () => {
     loop.stop()
   })
 
+  it('that are postponed fire at their last deadline, and only this one counts as late', async () => {
+    const late: number[] = []
+    const outputs: Output[] = []
+    const clock = hostClock(null)
+    const loop = new Loop(obedient, clock, memoryStorage(), {
+      send: () => {},
+      output: (event) => outputs.push(event),
+      late: (by, now) => late.push(now - by),
+      storageFailed: () => {},
+      failed: () => {},
+    })
+    loop.start()
+    const began = clock.now()
+    const set = (after: number): void =>
+      loop.command({ do: 'act', effects: [setTimer('t', began + after)] as unknown as readonly Plain[] })
+    set(4_000)
+    set(40_000)
+    await until(() => outputs.some(({ type }) => type === 'got'))
+    expect(clock.now() - began).toBeGreaterThanOrEqual(40_000)
+    expect(late).toEqual([began + 40_000])
+    // An earlier deadline than the alarm counts, too.
+    set(10_000_000)
+    set(60_000)
+    await until(() => outputs.filter(({ type }) => type === 'got').length === 2)
+    expect(late).toEqual([began + 40_000, began + 60_000])
+    loop.stop()
+  })
+
   it('that are due fire after the step that set them, not within', async () => {
     const { loop, tell, got, now } = running()
     tell(setTimer('now', now() - 5), output({ type: 'got', input: 'the step' }))

@@ -89,9 +89,12 @@ export class Loop {
   readonly #deadlines = new Map<string, Micros>()
   #state: Plain = null
   #running = false
+  /** It may ring before the first deadline, never after. */
   #alarm: NodeJS.Timeout | null = null
   #alarmAt: Micros = Number.POSITIVE_INFINITY
-  /** The alarm whose lateness was reported last. */
+  /** The first deadline that lay ahead when it was looked for last. */
+  #dueAt: Micros = Number.POSITIVE_INFINITY
+  /** The deadline whose lateness was reported last. */
   #notedAt: Micros = Number.NEGATIVE_INFINITY
   #immediate: NodeJS.Immediate | null = null
   /** Whether due timers will fire in a microtask, and whether they have done so since the last event. */
@@ -152,10 +155,10 @@ export class Loop {
 
   /** Reads what the view does not show from the protocol's state. */
   inspect<T>(read: (state: Plain, now: Micros) => T): T {
-    this.#checkSuspension()
+    const hasStepped = this.#checkSuspension()
     const now = this.#clock.now()
-    if (now >= this.#alarmAt) this.#noteLateness(now)
-    this.#setAlarm()
+    if (now >= this.#dueAt) this.#noteLateness(now)
+    if (hasStepped || now >= this.#dueAt) this.#setAlarm()
     return read(this.#state, now)
   }
 
@@ -170,6 +173,7 @@ export class Loop {
     if (this.#immediate !== null) clearImmediate(this.#immediate)
     this.#alarm = null
     this.#immediate = null
+    this.#dueAt = Number.POSITIVE_INFINITY
     this.#deadlines.clear()
   }
 
@@ -181,27 +185,29 @@ export class Loop {
     this.#setAlarm()
   }
 
-  #checkSuspension(): void {
-    if (!this.#running || this.#isCarryingOut) return
+  /** Whether the host was suspended, which was a step. */
+  #checkSuspension(): boolean {
+    if (!this.#running || this.#isCarryingOut) return false
     const by = this.#clock.suspendedFor() + this.#unreported
     this.#unreported = 0
-    if (by === 0) return
+    if (by === 0) return false
     this.#hooks.slept?.(by)
     this.#step({ type: 'suspended', by })
+    return true
   }
 
-  /** The alarm is overdue. A datagram may be handled first, which must not hide that. */
+  /** A timer is overdue. A datagram may be handled first, which must not hide that. */
   #noteLateness(now: Micros): void {
-    if (this.#alarm === null || this.#alarmAt === this.#notedAt) return
-    this.#notedAt = this.#alarmAt
-    this.#hooks.late?.(now - this.#alarmAt, now)
+    if (this.#dueAt === this.#notedAt) return
+    this.#notedAt = this.#dueAt
+    this.#hooks.late?.(now - this.#dueAt, now)
   }
 
   /** `isRetry`: the groups that could not store their data are excluded already. */
   #step(input: Input, isRetry = false): void {
     if (!this.#running) return
     const now = this.#clock.now()
-    if (now >= this.#alarmAt) this.#noteLateness(now)
+    if (now >= this.#dueAt) this.#noteLateness(now)
     const before = this.#state
     let step: Step<Plain>
     try {
@@ -307,7 +313,11 @@ export class Loop {
     }
   }
 
-  /** Wakes the loop for the next deadline: right after the current event if it is due, otherwise by a timer. */
+  /**
+   * Wakes the loop for the next deadline: right after the current event if it is due, otherwise by an alarm. Most
+   * deadlines are postponed before they are reached. Node.js wakes up for a cancelled timer too, so the alarm stays, and
+   * when it rings too early it is set again.
+   */
   #setAlarm(): void {
     if (!this.#running) return
     let next = Number.POSITIVE_INFINITY
@@ -317,8 +327,11 @@ export class Loop {
       this.#expireSoon()
       return
     }
-    if (next === this.#alarmAt && this.#alarm !== null) return
-    if (this.#alarm !== null) clearTimeout(this.#alarm)
+    this.#dueAt = next
+    if (this.#alarm !== null) {
+      if (this.#alarmAt <= next) return
+      clearTimeout(this.#alarm)
+    }
     this.#alarm = null
     this.#alarmAt = next
     if (next === Number.POSITIVE_INFINITY) return
@@ -326,6 +339,7 @@ export class Loop {
   }
 
   #ring(): void {
+    this.#alarm = null
     this.#hasExpired = false
     this.#expire()
   }
@@ -355,8 +369,8 @@ export class Loop {
     this.#immediate = null
     this.#checkSuspension()
     const now = this.#clock.now()
-    if (now >= this.#alarmAt) this.#noteLateness(now)
-    this.#alarmAt = Number.POSITIVE_INFINITY
+    if (now >= this.#dueAt) this.#noteLateness(now)
+    this.#dueAt = Number.POSITIVE_INFINITY
     const due = [...this.#deadlines].filter(([, deadline]) => deadline <= now).sort(([, a], [, b]) => a - b)
     for (const [name, deadline] of due) {
       // An earlier timer of this batch may have stopped or replaced it.

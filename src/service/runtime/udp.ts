@@ -92,10 +92,11 @@ export class Udp {
   static async open(settings: UdpSettings, hooks: UdpHooks): Promise<Udp> {
     const { host: name, port } = settings.listen
     const host = isIP(name) === 0 ? ((await (settings.lookup ?? lookupAll)(name))[0] ?? name) : name
+    const family = isIP(host) === 6 ? 6 : 4
     const socket = createSocket({
-      type: isIP(host) === 6 ? 'udp6' : 'udp4',
+      type: `udp${family}`,
       // Addresses are resolved elsewhere: the host is always an IP address here.
-      lookup: (address, _options, done) => done(null, address, isIP(address)),
+      lookup: (address, _options, done) => done(null, address, family),
     })
     return new Promise((resolve, reject) => {
       socket.once('error', (error) => {

@@ -10,7 +10,7 @@ import {
   present,
   sortIds,
 } from '../../../core/index.ts'
-import { type GroupSpec, peerHosting } from '../../../protocols/index.ts'
+import { type GroupSpec, type Pulse, peerHosting } from '../../../protocols/index.ts'
 import type { NetworkElectionSettings } from '../../config/election-settings.ts'
 import {
   type Endpoint,
@@ -52,6 +52,8 @@ export type LocalElection = ElectionBackend & {
   readonly heard: ReadonlyMap<NodeId, number>
   /** When the current term ends. Undefined: it changes rarely, and the status tells it. */
   leadUntil?(): Micros | null | undefined
+  /** What changes with every renewal. Undefined: the status tells it. */
+  pulse?(): Pulse | undefined
   /** The part of the status that is cheap to compute, and the rest. */
   coreStatus(): CoreStatus
   observed(): Observed
@@ -162,6 +164,10 @@ class ElectionInThread implements LocalElection {
 
   leadUntil(): Micros | null | undefined {
     return this.#isClosed ? null : this.#endpoint.leadUntil(this.#settings.group)
+  }
+
+  pulse(): Pulse | undefined {
+    return this.#isClosed ? undefined : this.#endpoint.pulse(this.#settings.group)
   }
 
   coreStatus(): CoreStatus {

@@ -6,7 +6,15 @@
  * come in order. It is extended after the step in which that happened.
  */
 import { parentPort } from 'node:worker_threads'
-import { type Command, type Micros, type Output, type PlainObject, present } from '../../../core/index.ts'
+import {
+  type Command,
+  type Micros,
+  type NodeId,
+  type Output,
+  type PlainObject,
+  present,
+} from '../../../core/index.ts'
+import type { Pulse } from '../../../protocols/index.ts'
 import { loadProtocol } from '../../config/load-protocol.ts'
 import { type HostClock, hostClock, openHostClock } from '../../runtime/index.ts'
 import type { CoreStatus } from './election.ts'
@@ -48,14 +56,29 @@ const OBSERVED_INTERVAL: Micros = 1_000_000
 const FEW_NODES = 16
 
 /** The age of a snapshot before a new one is taken. The end of the leader's lease is published after every turn. */
-const SNAPSHOT_INTERVAL: Micros = 20_000
-/** Short leases need younger ones: peers count as reachable for little longer than a lease. */
-const SNAPSHOTS_PER_LEASE = 8
+const SNAPSHOT_INTERVAL: Micros = 100_000
+/** How often the values that change with every renewal are published; a whole snapshot where they are not known apart. */
+const PULSE_INTERVAL: Micros = 20_000
+/** Short leases need younger values: peers count as reachable for little longer than a lease. */
+const PULSES_PER_LEASE = 8
 
 /** The end of a term is reported right after the step, and its beginning even earlier. */
 const URGENT: readonly string[] = ['elected', 'demoted', 'yield']
 /** Other events wait: waking the application's thread would delay an election. In a LAN its round trip is over by then. */
 const REPORT_DELAY_MS = 2
+
+type Reported = {
+  readonly leader: NodeId | null
+  readonly members: readonly NodeId[] | null
+  readonly evidenceFor: Micros | null
+}
+
+function isReported({ leader, members, evidenceFor }: Pulse, last: Reported): boolean {
+  if (leader !== last.leader || evidenceFor !== last.evidenceFor) return false
+  if (members === last.members) return true
+  if (members === null || last.members === null || members.length !== last.members.length) return false
+  return members.every((id, place) => id === last.members?.[place])
+}
 
 /** One for all elections, because they share one endpoint, which opens and closes it. */
 let clock = withWall(hostClock(null))
@@ -80,7 +103,10 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
   let snapshotAt: Micros = 0
   let observedAt: Micros = Number.NEGATIVE_INFINITY
   let observedInterval = OBSERVED_INTERVAL
-  let snapshotInterval = SNAPSHOT_INTERVAL
+  let pulseAt: Micros = 0
+  let pulseInterval = PULSE_INTERVAL
+  /** The values of the last report whose change is reported at once. */
+  let reported: Reported = { leader: null, members: null, evidenceFor: null }
   /** The outputs that are not reported yet, in order. */
   let unreported: Output[] = []
   let isScheduled = false
@@ -127,7 +153,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       else if (unreported.length > 0) delayedReport ??= setTimeout(reportWithObserved, REPORT_DELAY_MS)
       else {
         sendObserved(backend, now)
-        if (isNewLeader || now - snapshotAt >= snapshotInterval) report()
+        if (isNewLeader || needsSnapshot(backend, now)) report()
       }
     })
   }
@@ -151,6 +177,19 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     return leadUntil !== null && !hasLeader
   }
 
+  /** Publishes what changes with every renewal. Returns whether the rest of the status has changed, or may have. */
+  function needsSnapshot(from: LocalElection, now: Micros): boolean {
+    if (now - pulseAt < pulseInterval) return false
+    const pulse = from.pulse?.()
+    if (pulse === undefined || !isReported(pulse, reported) || now - snapshotAt >= SNAPSHOT_INTERVAL)
+      return true
+    pulseAt = now
+    shared.membersUntil = pulse.membersUntil
+    shared.noteHeard(nodeIds, from.heard)
+    shared.noteEvidence(pulse.evidence)
+    return false
+  }
+
   /** Sends the events since the last report and, if it has changed, a snapshot of the status. */
   function report(): void {
     cancelReport()
@@ -160,11 +199,14 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     const events = unreported
     unreported = []
     snapshotAt = clock.now()
+    pulseAt = snapshotAt
     const status = backend.coreStatus()
     const snapshot = takeSnapshot(backend, status)
     shared.publishLeadUntil(status.leadUntil, leaderChanges)
     shared.membersUntil = status.membersUntil
     hasLeader = status.leadUntil !== null
+    const { view, evidenceFor } = status
+    reported = { leader: view.leader?.id ?? null, members: view.members, evidenceFor }
     if (status.leadUntil !== null) knownUntil = status.leadUntil
     if (events.length > 0 || snapshot !== null) send({ message: 'progress', events, snapshot })
   }
@@ -186,7 +228,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     const observed = from.observed()
     observedInterval = observed.nodes.length > FEW_NODES ? 5 * OBSERVED_INTERVAL : OBSERVED_INTERVAL
     const lock = observed.timing?.lock ?? Number.POSITIVE_INFINITY
-    snapshotInterval = Math.min(SNAPSHOT_INTERVAL, lock / SNAPSHOTS_PER_LEASE)
+    pulseInterval = Math.min(PULSE_INTERVAL, lock / PULSES_PER_LEASE)
     send({ message: 'observed', observed })
   }
 
@@ -257,6 +299,8 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
       if (candidacy.willing && stall.isStalled) return null
     }
     const why = (await backend?.command(command)) ?? null
+    // It may have changed what no pulse shows.
+    snapshotAt = 0
     // Callers find what they have changed in the status.
     if (command.do === 'setLeaseBounds' && backend !== null && why === null) {
       observedAt = Number.NEGATIVE_INFINITY
