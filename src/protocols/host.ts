@@ -22,7 +22,7 @@ import {
 } from '../links/index.ts'
 import type { PeerHosting } from './hosting.ts'
 import { hostingOf } from './hostings.ts'
-import type { Insight, LeaseInsight } from './insight.ts'
+import type { Insight, LeaseInsight, Pulse } from './insight.ts'
 
 /** A group as plain data. The options of its protocol are checked and complete. */
 export type GroupSpec = PlainObject & {
@@ -58,6 +58,12 @@ export function groupFor(self: NodeId, { protocol, nodes, options }: GroupSpec):
 export function insightFor(self: NodeId, spec: GroupSpec, state: Plain, now: Micros): Insight {
   const { protocol, nodes, options } = spec
   return peerHosting(protocol).insight({ self, nodes }, options, state, now)
+}
+
+/** What changes with every renewal. Undefined: the protocol tells it in the view and the insight only. */
+export function pulseFor(self: NodeId, spec: GroupSpec, state: Plain, now: Micros): Pulse | undefined {
+  const { protocol, nodes, options } = spec
+  return peerHosting(protocol).pulse?.({ self, nodes }, options, state, now)
 }
 
 /** The present length of leases in a group, and why; null where the timing is fixed. */

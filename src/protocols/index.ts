@@ -26,6 +26,7 @@ export {
   insightFor,
   leaseInsightFor,
   peerHosting,
+  pulseFor,
 } from './host.ts'
 export {
   type Asked,

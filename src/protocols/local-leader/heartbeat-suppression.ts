@@ -181,9 +181,19 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     return dueAt > now ? dueAt : null
   }
 
-  /** A renewal is overdue: a voter sends heartbeats to all nodes; another node sends one to its leader only. */
-  function handleOverdueRenewal(state: LocalLeaderState, now: Micros): LocalLeaderStep {
+  /**
+   * A renewal is overdue: a voter sends heartbeats to all nodes; another node sends one to its leader only. Where a renewal
+   * has come since the timer was set, it is set again, and so is the timer of the candidacy, which is never reached then.
+   */
+  function handleOverdueRenewal(
+    state: LocalLeaderState,
+    now: Micros,
+    postponeAlive: (state: LocalLeaderState, now: Micros) => readonly LocalLeaderEffect[],
+  ): LocalLeaderStep {
     const { following } = state.known
+    const dueAt = renewalDueAt(state, now)
+    if (dueAt !== null)
+      return { state, effects: [setTimer(TIMER.overdue, dueAt), ...postponeAlive(state, now)] }
     if (suppressionIn(state) === null || state.silentUntil !== null) return { state, effects: NOTHING }
     if (!isParticipating(state)) {
       return { state, effects: following === null ? NOTHING : [heartbeatTo(state, following.leader, now)] }
@@ -233,7 +243,6 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     nextHeartbeatAt,
     refreshVouchedPeers,
     heartbeatWithReply,
-    renewalDueAt,
     handleOverdueRenewal,
     delayHeartbeat,
     announceLeader,

@@ -1,7 +1,7 @@
 /** What real nodes publish with every renewal is what their views and insights say. */
 import { describe, expect, it } from 'vitest'
 import { ids } from '../../../test/support/run.ts'
-import { type PlainObject, present } from '../../core/index.ts'
+import { present } from '../../core/index.ts'
 import { parseScenario } from '../../workbench/scenario/index.ts'
 import { World } from '../../workbench/sim/world.ts'
 import { catalogue, protocolNamed } from '../index.ts'
@@ -42,9 +42,7 @@ describe.each(['fixed', 'adaptive'])('the pulse with timing %s', (timing) => {
         const read = world.inspect(node, (state, now) => {
           const expiry = timingInState(chosen, NODES.length, state)
           return {
-            view: definition
-              .create({ self: node, nodes: NODES }, chosen as unknown as PlainObject)
-              .view(state, now),
+            view: definition.create({ self: node, nodes: NODES }, chosen).view(state, now),
             pulse: pulseOf(state, node, NODES, expiry, now),
             insight: insightOf(state, NODES, expiry, now),
             expires: expiry.expires,

@@ -320,11 +320,8 @@ export function localLeader(
         return candidacies.handleRoundEnd(state, now)
       case TIMER.heartbeat:
         return handleHeartbeatTimer(state, now)
-      case TIMER.overdue: {
-        const dueAt = suppression.renewalDueAt(state, now)
-        if (dueAt === null) return suppression.handleOverdueRenewal(state, now)
-        return { state, effects: [setTimer(TIMER.overdue, dueAt), ...candidacies.postponeAlive(state, now)] }
-      }
+      case TIMER.overdue:
+        return suppression.handleOverdueRenewal(state, now, candidacies.postponeAlive)
       case TIMER.gather:
         return voting.handleGatherEnd(state, now)
       case TIMER.ask:

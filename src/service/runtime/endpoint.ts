@@ -26,6 +26,7 @@ import {
   leaseInsightFor,
   type Pulse,
   peerHosting,
+  pulseFor,
 } from '../../protocols/index.ts'
 import { ABOUT } from './about.ts'
 import type { Abouts } from './abouts.ts'
@@ -348,12 +349,8 @@ export class Endpoint {
     return leadUntil?.(stateInBundle(this.#loop.state, name), this.now())
   }
 
-  /** What changes with every renewal. Undefined: the protocol tells it in the view and in `insight` only. */
   pulse(name: string): Pulse | undefined {
-    const { spec } = this.#joined(name)
-    const { protocol, nodes, options } = spec
-    const state = stateInBundle(this.#loop.state, name)
-    return peerHosting(protocol).pulse?.({ self: this.self, nodes }, options, state, this.now())
+    return pulseFor(this.self, this.spec(name), stateInBundle(this.#loop.state, name), this.now())
   }
 
   insight(name: string): Insight {

@@ -97,8 +97,7 @@ describe('timers', () => {
     })
     loop.start()
     const began = clock.now()
-    const set = (after: number): void =>
-      loop.command({ do: 'act', effects: [setTimer('t', began + after)] as unknown as readonly Plain[] })
+    const set = (after: number): void => loop.command({ do: 'act', effects: [setTimer('t', began + after)] })
     set(4_000)
     set(40_000)
     await until(() => outputs.some(({ type }) => type === 'got'))

@@ -7,7 +7,7 @@
 
 import type { Micros, NodeId } from '../../../core/index.ts'
 import type { ElectionBackend, Lease } from '../election/election.ts'
-import type { Timers } from '../election/timers.ts'
+import { EARLY_MS, type Timers } from '../election/timers.ts'
 import { LeadershipLostError } from './errors.ts'
 import { type Loss, type LossReason, moreExact } from './loss-reason.ts'
 import { CurrentTerm, type Term } from './term.ts'
@@ -26,12 +26,6 @@ export type TermManagerSettings = {
 
 /** The running work and its term. `ended` resolves when the work has ended and the lease was released. */
 type RunningWork = { readonly term: CurrentTerm; readonly ended: Promise<void> }
-
-/**
- * How long before the end of a lease that was not renewed its work is stopped: timers are late by a millisecond or two, and
- * another node may lead soon after. All tries to renew the lease have been made by then.
- */
-const EARLY_MS = 5
 
 export class TermManager {
   readonly #settings: TermManagerSettings

@@ -41,6 +41,7 @@ import { type Observed, withObserved } from './observed.ts'
 import { type SharedLeaseState, SharedState } from './shared-lease.ts'
 import { progressEveryMs } from './stall-watch.ts'
 import { SuspendCheck, wallAheadAtMost } from './suspend-check.ts'
+import { EARLY_MS } from './timers.ts'
 import { WorkerChannel, type WorkerNotification } from './worker-channel.ts'
 import type { StatusSnapshot } from './worker-requests.ts'
 import { threadScript } from './worker-script.ts'
@@ -336,7 +337,10 @@ class ElectionInWorker implements ElectionBackend {
     // To ask for the lease may handle messages of the worker: the end of this term, and even the next term.
     if (this.#reportedTerm !== term) return
     if (until !== null && now < until) {
-      this.#deadline = setTimeout(() => this.#watchDeadline(), Math.ceil((until - now) / 1000) + 1)
+      const leftMs = (until - now) / 1000
+      // Usually the lease has been renewed when it is looked at, which wakes this thread together with the term manager.
+      const waitMs = leftMs > EARLY_MS ? leftMs - EARLY_MS : Math.ceil(leftMs) + 1
+      this.#deadline = setTimeout(() => this.#watchDeadline(), waitMs)
       this.#deadline.unref()
       return
     }

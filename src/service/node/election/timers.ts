@@ -11,3 +11,9 @@ export const REAL_TIMERS: Timers = {
     return () => clearTimeout(timer)
   },
 }
+
+/**
+ * How long before the end of a lease that was not renewed its work is stopped: timers are late by a millisecond or two, and
+ * another node may lead soon after. All tries to renew the lease have been made by then.
+ */
+export const EARLY_MS = 5

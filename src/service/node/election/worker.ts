@@ -106,7 +106,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
   let pulseAt: Micros = 0
   let pulseInterval = PULSE_INTERVAL
   /** The values of the last report whose change is reported at once. */
-  let reported: Reported = { leader: null, members: null, evidenceFor: null }
+  let lastReported: Reported = { leader: null, members: null, evidenceFor: null }
   /** The outputs that are not reported yet, in order. */
   let unreported: Output[] = []
   let isScheduled = false
@@ -181,7 +181,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
   function needsSnapshot(from: LocalElection, now: Micros): boolean {
     if (now - pulseAt < pulseInterval) return false
     const pulse = from.pulse?.()
-    if (pulse === undefined || !isReported(pulse, reported) || now - snapshotAt >= SNAPSHOT_INTERVAL)
+    if (pulse === undefined || !isReported(pulse, lastReported) || now - snapshotAt >= SNAPSHOT_INTERVAL)
       return true
     pulseAt = now
     shared.membersUntil = pulse.membersUntil
@@ -206,7 +206,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     shared.membersUntil = status.membersUntil
     hasLeader = status.leadUntil !== null
     const { view, evidenceFor } = status
-    reported = { leader: view.leader?.id ?? null, members: view.members, evidenceFor }
+    lastReported = { leader: view.leader?.id ?? null, members: view.members, evidenceFor }
     if (status.leadUntil !== null) knownUntil = status.leadUntil
     if (events.length > 0 || snapshot !== null) send({ message: 'progress', events, snapshot })
   }
