@@ -112,6 +112,6 @@ function checkFile(path: string): void {
   if (found.size <= MOST_FILE_BYTES) return
   const size = Math.round(found.size / 1_000_000)
   throw new UsageError(
-    `${path}: ${size} MB; the playground opens files of at most 50 MB. Use conclave replay for a longer trace, or record a shorter one`,
+    `${path}: ${size} MB; the playground opens files of at most 50 MB. Use conclave replay for a longer trace`,
   )
 }

@@ -134,15 +134,10 @@ export function createCandidacy(
     return betterUntil(state, now, (peer) => isRival(peer, now, patience))
   }
 
-  /** The node is awake, and `handleAlive` would only find that a node of better rank is up: it looks again later. */
-  function postponeAlive(state: LocalLeaderState, now: Micros): LocalLeaderStep['effects'] {
-    const { candidate, deferringSince } = state.eligibility
-    if (!isEligible(state) || state.candidacy !== null || state.term !== null) return NOTHING
-    if (candidate || deferringSince !== null) return NOTHING
-    const rivalUntil = rivalsUntil(state, now)
-    return rivalUntil === null
-      ? NOTHING
-      : [setTimer(TIMER.alive, rivalUntil + successionDelay(timingIn(state)))]
+  /** The node is awake: if a node of better rank is up, it need not wake up again to find that. */
+  function postponeAlive(state: LocalLeaderState, now: Micros): LocalLeaderStep {
+    if (state.term !== null || rivalsUntil(state, now) === null) return unchanged(state)
+    return handleAlive(state, now, true)
   }
 
   /** With rotation: when this leader may lead again, if its term is over. */

@@ -59,38 +59,16 @@ export function quorumNeed(
 ): Need {
   let need: Need = { level: least, cause: 'quiet', by: null }
   for (const set of sets) {
-    const needed = othersNeeded(set, self)
-    // As a rule, enough of them ask for nothing.
-    const quiet = countOthers(set, self, voters, ({ late, delay }) => late <= least && delay <= least)
-    if (quiet >= needed) continue
     const needs = voters
       .flatMap(({ node, evidence }) =>
         evidence !== null && node !== self && set.includes(node) ? [needOf(node, evidence)] : [],
       )
       .sort((a, b) => a.level - b.level)
+    const needed = Math.floor(set.length / 2) + (set.includes(self) ? 0 : 1)
     const last = needs[Math.min(needed, needs.length) - 1]
     if (last !== undefined) need = higherNeed(need, last)
   }
   return need
-}
-
-/** The number of other voters without which there is no majority of this set. */
-function othersNeeded(set: readonly NodeId[], self: NodeId): number {
-  return Math.floor(set.length / 2) + (set.includes(self) ? 0 : 1)
-}
-
-/** The number of other voters in this set with such evidence. It is counted in every round of a leader. */
-function countOthers(
-  set: readonly NodeId[],
-  self: NodeId,
-  voters: readonly VoterEvidence[],
-  counts: (evidence: Measurements) => boolean,
-): number {
-  let count = 0
-  for (const { node, evidence } of voters) {
-    if (evidence !== null && node !== self && set.includes(node) && counts(evidence)) count += 1
-  }
-  return count
 }
 
 function needOf(node: NodeId, { late, delay }: Measurements): Need {
@@ -110,8 +88,10 @@ export function lossNeed(
   { least, most }: LevelBounds,
   target: { readonly lossPerDay: number; timingAt(level: number): Timing },
 ): Need {
-  const failure = tryFailure(config, self, voters)
   const none: Need = { level: least, cause: 'quiet', by: null }
+  // The common case, in every round of a leader.
+  if (voters.every(({ node, evidence }) => node === self || evidence?.loss === NO_LOSS)) return none
+  const failure = tryFailure(config, self, voters)
   if (failure === 0) return none
   const isRare = (level: number): boolean => {
     const { renewalPeriod, tries } = target.timingAt(level)
@@ -126,12 +106,10 @@ export function lossNeed(
 function tryFailure({ sets }: Configuration, self: NodeId, voters: readonly VoterEvidence[]): number {
   let worst = 0
   for (const set of sets) {
-    const needed = othersNeeded(set, self)
-    // As a rule, enough of them lose nothing.
-    if (countOthers(set, self, voters, ({ loss }) => loss === NO_LOSS) >= needed) continue
     const answers = set
       .filter((node) => node !== self)
       .map((node) => answerProbability(voters.find((each) => each.node === node)?.evidence ?? null))
+    const needed = Math.floor(set.length / 2) + (set.includes(self) ? 0 : 1)
     worst = Math.max(worst, fewerThan(needed, answers))
   }
   return worst

@@ -37,16 +37,14 @@ function constantsOf(chosen: LocalLeaderOptions, nodes: number): Constants {
   const known = computed.get(chosen)
   if (known?.voters === voters) return known
   const adaptive = adaptiveTimingOf(chosen, voters)
-  const constants = { voters, timing: timingAtMost(adaptive) ?? timingOf(givenBy(chosen, voters)), adaptive }
+  const timing = adaptive === null ? timingOf(givenBy(chosen, voters)) : timingAtMost(adaptive)
+  const constants = { voters, timing, adaptive }
   computed.set(chosen, constants)
   return constants
 }
 
-function timingAtMost(adaptive: AdaptiveTiming | null): Timing | null {
-  if (adaptive === null) return null
-  const { bounds } = adaptive
-  return adaptive.timingWithin({ bounds, level: bounds.most, ceiling: bounds.most })
-}
+const timingAtMost = ({ bounds, timingWithin }: AdaptiveTiming): Timing =>
+  timingWithin({ bounds, level: bounds.most, ceiling: bounds.most })
 
 /** With adaptive timing: the constants of the highest level. */
 export function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {

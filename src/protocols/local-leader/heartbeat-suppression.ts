@@ -18,7 +18,7 @@
 import { type Micros, NOTHING, type NodeId, send, setTimer } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
 import type { Suppression } from './constants.ts'
-import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER } from './context.ts'
+import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER, unchanged } from './context.ts'
 import { levelFor } from './levels.ts'
 import type { Beacon, LocalLeaderMessage } from './messages.ts'
 import { isAlive, withHeardAt } from './peers.ts'
@@ -34,8 +34,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
 
   /** A leader renews by the level of its requests. A node that stood still may be at a higher one for a while. */
   function patienceWith({ patience }: Suppression, { lock }: Following): Micros {
-    const ofLeader = adaptive?.timingAt(levelFor(lock)).suppression ?? null
-    return ofLeader === null ? patience : Math.min(patience, ofLeader.patience)
+    return Math.min(patience, adaptive?.timingAt(levelFor(lock)).suppression?.patience ?? patience)
   }
 
   /** Sends a heartbeat to the nodes that need one. */
@@ -152,33 +151,24 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     const suppression = suppressionIn(step.state)
     if (suppression === null || !isNew || following.roundAt !== now) return step
     const overdue = watchRenewals(step.state, patienceWith(suppression, following), now)
-    if (!isParticipating(step.state) || !isVouchedFor(step.state, now)) return withEffects(step, overdue)
-    const { state, effects } = sendHeartbeat(step.state, now)
+    const isQuiet = isParticipating(step.state) && isVouchedFor(step.state, now)
+    const { state, effects } = isQuiet ? sendHeartbeat(step.state, now) : unchanged(step.state)
     const next = state === step.state ? NOTHING : [setTimer(TIMER.heartbeat, nextHeartbeatAt(state, now))]
-    return withEffects({ state, effects: step.effects }, [...effects, ...next, ...overdue])
+    return { state, effects: [...step.effects, ...effects, ...next, ...overdue] }
   }
 
   /**
    * Sets the timer for an overdue renewal. Where the node knows that it fires soon enough, it stays: postponed once in a
-   * few rounds (`renewalDueAt`) instead of in each, it wakes up an idle process less often.
+   * few rounds (`handleOverdueRenewal`) instead of in each, it wakes up an idle process less often.
    */
   function watchRenewals(
     { pace }: LocalLeaderState,
     patience: Micros,
     now: Micros,
   ): readonly LocalLeaderEffect[] {
-    const pending = pace?.measured.due[TIMER.overdue]
-    const isSoon = pending !== undefined && pending > now && pending <= now + patience
-    return isSoon ? NOTHING : [setTimer(TIMER.overdue, now + patience)]
-  }
-
-  /** When the next renewal of the leader is overdue; null if it is, or if this node follows no leader. */
-  function renewalDueAt(state: LocalLeaderState, now: Micros): Micros | null {
-    const { following } = state.known
-    const suppression = suppressionIn(state)
-    if (suppression === null || following === null || following.view === null) return null
-    const dueAt = following.roundAt + patienceWith(suppression, following)
-    return dueAt > now ? dueAt : null
+    const pending = pace?.measured.due[TIMER.overdue] ?? now
+    const dueAt = now + patience
+    return pending > now && pending <= dueAt ? NOTHING : [setTimer(TIMER.overdue, dueAt)]
   }
 
   /**
@@ -188,13 +178,16 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
   function handleOverdueRenewal(
     state: LocalLeaderState,
     now: Micros,
-    postponeAlive: (state: LocalLeaderState, now: Micros) => readonly LocalLeaderEffect[],
+    postponeAlive: (state: LocalLeaderState, now: Micros) => LocalLeaderStep,
   ): LocalLeaderStep {
     const { following } = state.known
-    const dueAt = renewalDueAt(state, now)
-    if (dueAt !== null)
-      return { state, effects: [setTimer(TIMER.overdue, dueAt), ...postponeAlive(state, now)] }
-    if (suppressionIn(state) === null || state.silentUntil !== null) return { state, effects: NOTHING }
+    const suppression = suppressionIn(state)
+    if (suppression === null || state.silentUntil !== null) return unchanged(state)
+    const dueAt = following === null ? now : following.roundAt + patienceWith(suppression, following)
+    if (dueAt > now) {
+      const { state: next, effects } = postponeAlive(state, now)
+      return { state: next, effects: [setTimer(TIMER.overdue, dueAt), ...effects] }
+    }
     if (!isParticipating(state)) {
       return { state, effects: following === null ? NOTHING : [heartbeatTo(state, following.leader, now)] }
     }
@@ -249,10 +242,6 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     reassure,
     announceRank,
   }
-}
-
-function withEffects(step: LocalLeaderStep, effects: readonly LocalLeaderEffect[]): LocalLeaderStep {
-  return effects.length === 0 ? step : { state: step.state, effects: [...step.effects, ...effects] }
 }
 
 function heartbeatWith(beacon: Beacon): LocalLeaderMessage {

@@ -23,7 +23,7 @@ export type NamedText = { readonly name: string; readonly text: string }
 export type Opened = { readonly run: RecordedRun; readonly notice: string | null }
 
 const DIFFERS =
-  'another version wrote it, or it is damaged: the code of this page does not take the same steps. Everything up to there is shown.'
+  'another version wrote it, or it is damaged: the code of this page does not take the same steps. All up to there is shown.'
 
 export function openTraces(files: readonly NamedText[], protocols: Protocols): Opened {
   const traces = files.map(({ name, text }): TraceFile => ({ file: name, trace: readNamed(name, text) }))
@@ -137,7 +137,7 @@ function openRecordings(files: readonly TraceFile[], protocols: Protocols): Open
   if (replayed.difference !== null)
     throw refusal(
       `${replayed.difference.file} line ${replayed.difference.line}`,
-      'another version of Conclave wrote this black box, or it is damaged: the code of this page does not take the same step; open it in the playground of that version',
+      'another version of Conclave wrote this black box, or it is damaged: the code of this page does not take the same steps; use the playground of that version',
     )
   const messages = matchMessages(runs)
   const { rhoPpm = 0 } = definition.constants(options, first.header.nodes.length)

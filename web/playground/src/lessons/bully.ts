@@ -32,7 +32,7 @@ const crossedCoordinators: Lesson = {
   task: 'Let node 1 follow the wrong node for ever: change the order in which it hears the two announcements.',
   hint: 'Go to about 110 ms, select the coordinator message from 2 to 1, and delay it by 30 ms.',
   afterwards:
-    'Node 2 follows 3, node 1 follows 2, and no message will ever correct it. The repaired form asks before it follows.',
+    'Node 2 follows 3, and node 1 follows 2 for ever. The repaired form asks first.',
   check: breaks('agreement', 'All nodes still agree at the end.'),
 }
 

@@ -75,7 +75,7 @@ const pausedLeader: Lesson = {
   task: 'Pause the leader until another node leads, and watch that no two leases overlap.',
   hint: 'Pause node 1 for 400 ms while it leads. Its lease lasts about 100 ms.',
   afterwards:
-    'The paused node still says that it leads, but its lease was over: code that checks the lease before each action is safe.',
+    'The paused node still says that it leads, but its lease was over: code that checks the lease is safe.',
   check({ picture, made }) {
     const pauses = made.filter((event) => 'pause' in event)
     if (pauses.length === 0) return notYet('No node has been paused yet.')

@@ -68,7 +68,7 @@ describe('a dropped file', () => {
         {
           place: 'big.ndjson',
           message:
-            'is 73.4 MB; this page opens files of at most 50 MB. Use conclave replay for a longer trace, or record a shorter one.',
+            'is 73.4 MB; this page opens files of at most 50 MB. Use conclave replay for a longer trace.',
         },
       ],
     })

@@ -39,7 +39,7 @@ export async function readFiles(files: readonly DroppedFile[]): Promise<Opening>
 
 function sizeText(size: number): string {
   const megabytes = (size / 1_000_000).toFixed(size > 100_000_000 ? 0 : 1)
-  return `is ${megabytes} MB; this page opens files of at most 50 MB. Use conclave replay for a longer trace, or record a shorter one.`
+  return `is ${megabytes} MB; this page opens files of at most 50 MB. Use conclave replay for a longer trace.`
 }
 
 /** What these texts are, together. */
