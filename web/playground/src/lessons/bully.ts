@@ -31,8 +31,7 @@ const crossedCoordinators: Lesson = {
   ],
   task: 'Let node 1 follow the wrong node for ever: change the order in which it hears the two announcements.',
   hint: 'Go to about 110 ms, select the coordinator message from 2 to 1, and delay it by 30 ms.',
-  afterwards:
-    'Node 2 follows 3, and node 1 follows 2 for ever. The repaired form asks first.',
+  afterwards: 'Node 2 follows 3, and node 1 follows 2 for ever. The repaired form asks first.',
   check: breaks('agreement', 'All nodes still agree at the end.'),
 }
 
