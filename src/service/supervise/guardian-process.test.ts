@@ -1,5 +1,5 @@
 /** The node's handle on a real guardian. It runs from dist/, where guardian.js is. */
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -122,6 +122,28 @@ it('kills the command and reports the loss when the guardian is killed', async (
   // It has been killed; a busy kernel takes its time.
   await until(() => !isAlive(pid))
 }, 60_000)
+
+it('kills the command of a killed guardian although a request fails before the reports are read', async () => {
+  const ready = join(folder, 'ready')
+  const script = `echo $$ > "${ready}.new"; mv "${ready}.new" "${ready}"; while :; do sleep 1; done`
+  const running = guardian.run(['sh', '-c', script], {}, hour(), hour())
+  const failed = running.catch((error: unknown) => error)
+  // The request leaves this process before it blocks.
+  await new Promise(setImmediate)
+  waitBlocking(() => existsSync(ready))
+  const pid = Number(readFileSync(ready, 'utf8'))
+  trySignal(guardian.pid as number, 'SIGKILL')
+  waitBlocking(() => !isAlive(guardian.pid as number))
+  guardian.setDeadline(hour(), hour())
+  expect(String(await failed)).toContain('the guardian of the command exited')
+  await until(() => !isAlive(pid))
+}, 60_000)
+
+/** Waits as a thread does that gets no CPU time: it reads nothing meanwhile. */
+function waitBlocking(condition: () => boolean): void {
+  const cell = new Int32Array(new SharedArrayBuffer(4))
+  for (let round = 0; !condition() && round < 10_000; round++) Atomics.wait(cell, 0, 0, 2)
+}
 
 /** Kills the guardian, and resolves to the error that reports it. */
 function lose(): Promise<Error> {

@@ -1,14 +1,19 @@
 /** The node's handle on its guardian: starts the process, sends requests, and receives reports about the command. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
-import type { Duplex } from 'node:stream'
+import type { Duplex, Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Micros } from '../../core/index.ts'
 import { monotonicNow } from '../runtime/clock.ts'
 import { ControlGroup } from './control-group.ts'
 import { type CommandTrail, Descendants } from './descendants.ts'
-import type { GuardianReport, GuardianRequest } from './guardian.ts'
+import {
+  type GuardianReport,
+  type GuardianRequest,
+  REPORTS_DESCRIPTOR,
+  REQUESTS_DESCRIPTOR,
+} from './guardian-messages.ts'
 import { readLines } from './lines.ts'
 import { isStopped } from './processes.ts'
 
@@ -45,7 +50,12 @@ type Waiting = { resolve(ending: CommandExit | null): void; reject(error: Error)
 
 export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }> {
   readonly #process: ChildProcess
-  readonly #channel: Duplex
+  /**
+   * Two channels: a request that fails because the guardian has exited destroys its stream, and reports that were not
+   * read yet would be lost with it. They may say that a command is running.
+   */
+  readonly #requests: Writable
+  readonly #reports: Readable
   #waiting: Waiting | null = null
   /** How to find the running command and its descendants. */
   #command: CommandTrail | null = null
@@ -62,12 +72,14 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
   private constructor(child: ChildProcess) {
     super()
     this.#process = child
-    this.#channel = child.stdio[3] as Duplex
-    readLines(this.#channel, (text) => this.#handleReport(JSON.parse(text) as GuardianReport))
+    this.#requests = child.stdio[REQUESTS_DESCRIPTOR] as Duplex
+    this.#reports = child.stdio[REPORTS_DESCRIPTOR] as Duplex
+    readLines(this.#reports, (text) => this.#handleReport(JSON.parse(text) as GuardianReport))
     child.once('exit', () => {
       if (!this.#isClosed) void this.#handleExit()
     })
-    this.#channel.on('error', () => {})
+    this.#requests.on('error', () => {})
+    this.#reports.on('error', () => {})
   }
 
   /** Resolves when the guardian is ready. Started in advance, because starting a process can take longer than a lease. */
@@ -75,9 +87,9 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
     const file = fileURLToPath(new URL('./guardian.js', import.meta.url))
     const child = spawn(process.execPath, [file], {
       // In a process group of its own: a signal to the group of the node (Ctrl-Z, Ctrl-\, kill %1) would also stop or end
-      // the guardian, and the command would run on. When the node exits, the channel closes, and the guardian ends.
+      // the guardian, and the command would run on. When the node exits, its channels close, and the guardian ends.
       detached: true,
-      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+      stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe'],
     })
     return new Promise((resolve, reject) => {
       child.once('error', reject)
@@ -124,7 +136,8 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
   close(): void {
     this.#isClosed = true
     this.#setTimer(null)
-    this.#channel.destroy()
+    this.#requests.destroy()
+    this.#reports.destroy()
   }
 
   get pid(): number | undefined {
@@ -134,8 +147,8 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
   /** The guardian has exited: kills the command, and only then reports the loss, so that the term is not given up first. */
   async #handleExit(): Promise<void> {
     // The exit can be noticed before the last reports are read. They may say that a command has started, or its pid.
-    if (!this.#channel.closed) {
-      const read = new Promise((resolve) => this.#channel.once('close', resolve))
+    if (!this.#reports.closed) {
+      const read = new Promise((resolve) => this.#reports.once('close', resolve))
       await Promise.race([read, sleep(READ_TIMEOUT_MS)])
     }
     const command = this.#command
@@ -185,7 +198,7 @@ export class GuardianProcess extends EventEmitter<{ lost: [GuardianLostError] }>
   }
 
   #send(request: GuardianRequest): void {
-    if (!this.#channel.destroyed) this.#channel.write(`${JSON.stringify(request)}\n`)
+    if (!this.#requests.destroyed) this.#requests.write(`${JSON.stringify(request)}\n`)
   }
 
   #handleReport(report: GuardianReport): void {

@@ -5,7 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
 import { monotonicNow } from '../runtime/clock.ts'
-import type { GuardianReport, GuardianRequest } from './guardian.ts'
+import {
+  type GuardianReport,
+  type GuardianRequest,
+  REPORTS_DESCRIPTOR,
+  REQUESTS_DESCRIPTOR,
+} from './guardian-messages.ts'
 import { GuardianProcess } from './guardian-process.ts'
 import { readLines } from './lines.ts'
 
@@ -15,18 +20,20 @@ let guardian: ChildProcess | null = null
 
 afterEach(() => {
   // The guardian kills its command.
-  ;(guardian?.stdio[3] as Duplex | undefined)?.destroy()
+  ;(guardian?.stdio[REQUESTS_DESCRIPTOR] as Duplex | undefined)?.destroy()
 })
 
 function startGuardian(): {
   readonly reports: readonly GuardianReport[]
   send(request: GuardianRequest): void
 } {
-  guardian = spawn(process.execPath, [GUARDIAN], { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
-  const line = guardian.stdio[3] as Duplex
+  guardian = spawn(process.execPath, [GUARDIAN], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] })
+  const requests = guardian.stdio[REQUESTS_DESCRIPTOR] as Duplex
   const reports: GuardianReport[] = []
-  readLines(line, (text) => reports.push(JSON.parse(text) as GuardianReport))
-  return { reports, send: (request) => line.write(`${JSON.stringify(request)}\n`) }
+  readLines(guardian.stdio[REPORTS_DESCRIPTOR] as Duplex, (text) =>
+    reports.push(JSON.parse(text) as GuardianReport),
+  )
+  return { reports, send: (request) => requests.write(`${JSON.stringify(request)}\n`) }
 }
 
 const LATE: readonly GuardianRequest[] = [

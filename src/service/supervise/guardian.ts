@@ -6,7 +6,7 @@
  * the command with all its descendants (descendants.ts). If the node exits, the guardian kills at once. So a node that
  * stalls, is stopped or is killed never leaves its command running next to the next leader's command.
  *
- * Requests and reports are lines of JSON on descriptor 3. The command inherits the standard streams.
+ * guardian-messages.ts describes the requests and reports. The command inherits the standard streams.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -16,40 +16,16 @@ import type { Micros } from '../../core/index.ts'
 // No other import from runtime: this process must start fast and stay small.
 import { monotonicNow } from '../runtime/clock.ts'
 import { ControlGroup } from './control-group.ts'
-import { type CommandTrail, createTrail, Descendants, MARK_VARIABLE } from './descendants.ts'
+import { createTrail, Descendants, MARK_VARIABLE } from './descendants.ts'
+import {
+  type GuardianReport,
+  type GuardianRequest,
+  REPORTS_DESCRIPTOR,
+  REQUESTS_DESCRIPTOR,
+} from './guardian-messages.ts'
 import { readLines } from './lines.ts'
 
-export type GuardianRequest =
-  | {
-      readonly type: 'start'
-      readonly command: readonly string[]
-      readonly env: { readonly [name: string]: string }
-      /** The first deadline. In one request: a node that is stopped between two would leave a command without one. */
-      readonly end: Micros
-      readonly kill: Micros
-    }
-  /** SIGTERM at `end`, SIGKILL at `kill`. */
-  | { readonly type: 'deadline'; readonly end: Micros; readonly kill: Micros }
-  /** SIGTERM now, SIGKILL after `graceMs`. */
-  | { readonly type: 'stop'; readonly graceMs: number }
-
 type StartRequest = Extract<GuardianRequest, { readonly type: 'start' }>
-
-export type GuardianReport =
-  /** `group`: the folder of the control group for commands; null without one. */
-  | { readonly type: 'ready'; readonly group: string | null }
-  /** Lets the node kill the command if the guardian exits. Sent before the start, and again when the pid is known. */
-  | { readonly type: 'started'; readonly trail: CommandTrail }
-  | { readonly type: 'failed'; readonly message: string }
-  /** The command was not started, because `kill` had passed. */
-  | { readonly type: 'skipped' }
-  | {
-      readonly type: 'ended'
-      readonly code: number | null
-      readonly signal: string | null
-      /** Whether the guardian sent SIGTERM or SIGKILL. */
-      readonly isTerminated: boolean
-    }
 
 /** Node's timers have a resolution of one millisecond and can fire this much early. */
 const TIMER_SLACK_MS = 1
@@ -234,19 +210,21 @@ function trySetPriority(pid: number, priority: number): void {
 function main(): void {
   // It does little work, but must do it in time.
   trySetPriority(process.pid, constants.priority.PRIORITY_HIGHEST)
-  const channel = new Socket({ fd: 3 })
+  const requests = new Socket({ fd: REQUESTS_DESCRIPTOR })
+  const reports = new Socket({ fd: REPORTS_DESCRIPTOR })
   const group = ControlGroup.create(`conclave-run-${process.pid}-${randomBytes(4).toString('hex')}`)
   process.on('exit', () => group?.remove())
-  const guardian = new Guardian((report) => channel.write(`${JSON.stringify(report)}\n`), group)
-  channel.on('error', () => guardian.abandon())
-  channel.on('close', () => guardian.abandon())
-  channel.on('end', () => guardian.abandon())
-  readLines(channel, (text) => guardian.handle(JSON.parse(text) as GuardianRequest))
+  const send = (report: GuardianReport): void => void reports.write(`${JSON.stringify(report)}\n`)
+  const guardian = new Guardian(send, group)
+  for (const channel of [requests, reports])
+    for (const event of ['error', 'close', 'end']) channel.on(event, () => guardian.abandon())
+  readLines(requests, (text) => guardian.handle(JSON.parse(text) as GuardianRequest))
+  // The end of a stream that is not read is never noticed.
+  reports.resume()
   // A service manager may send its stop signal to every process of a service. The node handles it: it sends a stop
   // request, or exits.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {})
-  const ready: GuardianReport = { type: 'ready', group: group?.folder ?? null }
-  channel.write(`${JSON.stringify(ready)}\n`)
+  send({ type: 'ready', group: group?.folder ?? null })
 }
 
 main()
