@@ -62,6 +62,17 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
 
   const isLeading = ({ term }: LocalLeaderState, now: Micros): boolean => term !== null && now < term.until
 
+  /**
+   * When a leader renews a lease that ends at `until`: early enough for all tries. The first try has time for a round trip of
+   * slow messages. Where that is more than it needs, the leader renews later by the difference. So quick tries save
+   * renewals, and leave as much of the lease as slow ones.
+   */
+  function renewalStartOf(state: LocalLeaderState, until: Micros): Micros {
+    const { tries, tryTime, roundTrip } = timingIn(state)
+    const firstTry = state.pace?.firstTry ?? roundTrip
+    return until - tries * tryTime + Math.max(0, roundTrip - firstTry)
+  }
+
   /** Whether the node votes: it is a voter, and its silence after a restart is over. */
   const isParticipating = (state: LocalLeaderState): boolean =>
     state.silentUntil === null && isVoter(state.vote.config, self)
@@ -108,6 +119,7 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     isGroupNode: (node: NodeId): boolean => indexOf.has(node),
     placeOf: (node: NodeId): number => present(indexOf.get(node), 'node'),
     isLeading,
+    renewalStartOf,
     isParticipating,
     /** Whether the node may be a candidate. */
     isEligible: (state: LocalLeaderState): boolean =>

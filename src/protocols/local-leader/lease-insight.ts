@@ -2,6 +2,7 @@
 import type { NodeId, Plain } from '../../core/index.ts'
 import type { LeaseInsight } from '../insight.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
+import { marginOf } from './constants.ts'
 import { amountOf } from './evidence.ts'
 import { guaranteesOf } from './guarantees.ts'
 import { ownState } from './insight.ts'
@@ -20,7 +21,7 @@ export function leaseInsightOf(
   const { pace, term } = own
   const adaptive = adaptiveTimingOf(chosen, votersIn(chosen, nodes).length)
   if (pace === null || adaptive === null) return null
-  const { bounds, need, peers } = pace
+  const { bounds, need, peers, firstTry } = pace
   const level = presentLevel(own, pace.level)
   const { failOver, traffic, timing } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
   const known = peers.flatMap((peer, index) =>
@@ -31,10 +32,13 @@ export function leaseInsightOf(
     levels: [bounds.least, bounds.most],
     lock: lockAt(level),
     bounds: [bounds.shortest, bounds.longest],
-    margin: timing.tries * timing.tryTime - timing.collection,
+    margin: marginOf(timing),
     assumed: { sigma: timing.lateness, delta: timing.delay },
     failOver,
-    renewalPeriod: traffic.renewalPeriod,
+    renewalPeriod:
+      term === null
+        ? null
+        : traffic.renewalPeriod + Math.max(0, timing.roundTrip - (firstTry ?? timing.roundTrip)),
     need:
       term === null
         ? null
