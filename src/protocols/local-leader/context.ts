@@ -12,6 +12,7 @@ import { MOST_PRIORITY } from './bounds.ts'
 import { leaseOf, type Timing } from './constants.ts'
 import type { Election, LocalLeaderMessage, Request } from './messages.ts'
 import type { Rank } from './rank.ts'
+import { renewalLeadOf } from './scaled-timing.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import type { LocalLeaderStable } from './stable.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -62,16 +63,9 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
 
   const isLeading = ({ term }: LocalLeaderState, now: Micros): boolean => term !== null && now < term.until
 
-  /**
-   * When a leader renews a lease that ends at `until`: early enough for all tries. The first try has time for a round trip of
-   * slow messages. Where that is more than it needs, the leader renews later by the difference. So quick tries save
-   * renewals, and leave as much of the lease as slow ones.
-   */
-  function renewalStartOf(state: LocalLeaderState, until: Micros): Micros {
-    const { tries, tryTime, roundTrip } = timingIn(state)
-    const firstTry = state.pace?.firstTry ?? roundTrip
-    return until - tries * tryTime + Math.max(0, roundTrip - firstTry)
-  }
+  /** When a leader renews a lease that ends at `until`. */
+  const renewalStartOf = (state: LocalLeaderState, until: Micros): Micros =>
+    until - renewalLeadOf(timingIn(state), state.pace?.firstTry ?? null)
 
   /** Whether the node votes: it is a voter, and its silence after a restart is over. */
   const isParticipating = (state: LocalLeaderState): boolean =>

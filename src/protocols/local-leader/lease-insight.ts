@@ -9,6 +9,7 @@ import { ownState } from './insight.ts'
 import { levelFor, lockAt } from './levels.ts'
 import { NO_LOSS } from './messages.ts'
 import { type LocalLeaderOptions, votersIn } from './options.ts'
+import { renewalLeadOf } from './scaled-timing.ts'
 import type { LocalLeaderState } from './state.ts'
 
 /** Null where the timing is fixed. `state` is the state of the protocol, with or without the layer below. */
@@ -23,7 +24,7 @@ export function leaseInsightOf(
   if (pace === null || adaptive === null) return null
   const { bounds, need, peers, firstTry } = pace
   const level = presentLevel(own, pace.level)
-  const { failOver, traffic, timing } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
+  const { failOver, timing } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
   const known = peers.flatMap((peer, index) =>
     peer === null ? [] : [{ node: nodes[index] as NodeId, peer }],
   )
@@ -35,10 +36,7 @@ export function leaseInsightOf(
     margin: marginOf(timing),
     assumed: { sigma: timing.lateness, delta: timing.delay },
     failOver,
-    renewalPeriod:
-      term === null
-        ? null
-        : traffic.renewalPeriod + Math.max(0, timing.roundTrip - (firstTry ?? timing.roundTrip)),
+    renewalPeriod: term === null ? null : timing.lease - renewalLeadOf(timing, firstTry),
     need:
       term === null
         ? null
