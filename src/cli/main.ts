@@ -4,8 +4,8 @@
  * It loads only the module of the requested command: `conclave leader` must answer fast, and the modules of the other
  * commands take longer to load than the answer takes.
  */
-import { CommanderError } from 'commander'
-import { createProgram, isCommand } from './commands.ts'
+import { type Command, CommanderError } from 'commander'
+import { createProgram } from './commands.ts'
 import { exitCodeOf } from './error-catalogue.ts'
 import { messageWithPlace } from './error-place.ts'
 import { EXIT } from './errors.ts'
@@ -25,7 +25,7 @@ const EXIT_BY_STATUS: { readonly [status: number]: number } = { 400: EXIT.usage,
 const REFUSED = ['CommandRefused', 'JobExists', 'JobRefused', 'JobFailed', 'JobCancelled', 'JobNotEnded']
 
 /** Describes an error; null if commander has already printed everything, such as the help. */
-function describeError(error: unknown, commandName: string): Problem | null {
+function describeError(error: unknown, helpCommand: string): Problem | null {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return null
     // No command was given: commander has printed the help, but that is still bad input.
@@ -34,7 +34,7 @@ function describeError(error: unknown, commandName: string): Problem | null {
     // Commander quotes the name of the flag or argument: '--agent <url>', 'id'.
     const field = /(?:option|required argument) '([\w-]+)/.exec(error.message)?.[1] ?? null
     const text = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
-    const message = `${text} (see ${helpCommandFor(commandName)})`
+    const message = `${text} (see ${helpCommand})`
     return { code: EXIT.usage, name: 'UsageError', message, field }
   }
   const { name, message, field, code, kind, status } = (
@@ -65,8 +65,17 @@ function splitMessage(name: string, message: string): readonly string[] {
   return (HAS_LINES.includes(name) ? message.split('\n') : [message]).filter(Boolean)
 }
 
-function helpCommandFor(commandName: string): string {
-  return isCommand(commandName) ? `conclave ${commandName} --help` : 'conclave --help'
+/** The help of the command that was asked for, as in `conclave job submit --help`. */
+function helpCommandFor(root: Command, words: readonly string[]): string {
+  const path = ['conclave']
+  let command = root
+  for (const word of words) {
+    const next = command.commands.find((each) => each.name() === word)
+    if (next === undefined) break
+    path.push(word)
+    command = next
+  }
+  return `${path.join(' ')} --help`
 }
 
 /** Whether `--json` was given. Words after `--` belong to the command that `conclave run` starts. */
@@ -100,14 +109,15 @@ function noteHangUp({ code }: NodeJS.ErrnoException): void {
 
 /** Runs one command, given by the words after `conclave`, and returns its exit code. */
 export async function main(words: readonly string[]): Promise<number> {
-  const commandName = words[0] ?? ''
+  let helpCommand = 'conclave --help'
   try {
-    const root = await createProgram(commandName)
+    const root = await createProgram(words[0] ?? '')
+    helpCommand = helpCommandFor(root, words)
     await root.parseAsync(words, { from: 'user' })
     // Commands set process.exitCode.
     return Number(process.exitCode ?? EXIT.ok)
   } catch (error) {
-    const problem = describeError(error, commandName)
+    const problem = describeError(error, helpCommand)
     if (problem === null) return EXIT.ok
     const { code, name, message, field } = problem
     if (message !== '' && wantsJson(words)) printJson({ error: { name, message, field } })

@@ -110,7 +110,7 @@ export const nodeFields = {
     ),
   keyFile: z
     .union([path, z.array(path).min(1)])
-    .describe('the file of the cluster key, at least 16 bytes; of several keys the first seals and all open'),
+    .describe("the file of the group's key, at least 16 bytes; of several keys the first seals and all open"),
   secrecy: z.boolean().describe('encrypts datagrams as well as authenticating them; the same on all nodes'),
   data: path.describe(
     'the data directory, for state that must survive a crash; given for several groups, each has a directory in it',
@@ -139,7 +139,7 @@ export const nodeFields = {
   timing: z
     .enum(['fixed', 'adaptive'])
     .describe(
-      'adaptive: the leader measures how late nodes and messages are, and chooses the shortest lease that the measurements allow; fixed: constants, which must be the same on all nodes',
+      'adaptive: the leader measures how late nodes and messages are, and chooses the shortest lease that the measurements allow; fixed: constants, which must be the same on all nodes. Without it: adaptive with the default protocol in majority mode, unless `options` sets a constant; otherwise fixed',
     ),
   leaseMinMs: leaseMs.describe(
     'with `timing: adaptive`: the shortest lease; shorter leases fail over sooner and cost more messages. Without it, from the profile',

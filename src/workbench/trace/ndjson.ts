@@ -21,7 +21,7 @@ export function writeTrace({ header, records }: Trace): string {
 const nodeId = z.union([z.number(), z.string()])
 
 const header = z.object({
-  trace: z.literal(1, { error: 'is not 1: this is not a trace, or one of a later version' }),
+  trace: z.literal(1, { error: 'must be 1: this is not a trace, or a later version wrote it' }),
   protocol: z.string(),
   nodes: z.array(nodeId).min(1),
   options: z.record(z.string(), z.json()),
