@@ -47,7 +47,7 @@ const TOGETHER =
 export const omegaHosting: PeerHosting = {
   name: 'omega',
   needs: 'peers',
-  summary: 'numbered views of the living, no leases, needs `data`',
+  summary: 'numbered views of live nodes, no leases, needs `data`',
   optionsFor,
   /** Users may set single times, within the bounds of the profile's network. */
   problemsWith: (options, { profile }) => findBrokenTimes(networkOf(profile) ?? 'lan', own(options)),

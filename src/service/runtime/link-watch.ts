@@ -173,7 +173,7 @@ export class LinkWatch {
     const report = this.#hooks.reportOf(id)
     if (report === null || report.ageMs > MAX_REPORT_MS) return
     // After a pause of either node, the first report is about the time before. A peer that has just started has heard
-    // nobody yet, even if it was away for so short a time that it seems never to have been silent.
+    // no node yet, even if it was away for so short a time that it seems never to have been silent.
     if (Math.min(heardFor, report.sinceMs * 1000) - report.ageMs * 1000 < SILENT) return
     const own = report.hears[String(this.#self)]
     if (own === undefined) return
