@@ -34,7 +34,7 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
   const { discriminator } = issue as { readonly discriminator?: string }
   const input: unknown =
     discriminator === undefined ? issue.input : (issue.input as { [field: string]: unknown })[discriminator]
-  if (input === undefined && issue.code !== 'unrecognized_keys') return `is missing${wanted(issue)}`
+  if (input === undefined && issue.code !== 'unrecognized_keys') return `is missing${describeExpected(issue)}`
   const got = shown(input)
   switch (issue.code) {
     case 'invalid_type':
@@ -58,7 +58,7 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-function wanted(issue: z.core.$ZodRawIssue): string {
+function describeExpected(issue: z.core.$ZodRawIssue): string {
   const what = expected(issue)
   return what === UNNAMED ? '' : `: write ${what}`
 }

@@ -391,7 +391,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
         case 'timer':
           return onOwn(state, now)
         case 'suspended':
-          return { state: awakened(state, now), effects: NOTHING, inputs: [input] }
+          return { state: resetStamps(state, now), effects: NOTHING, inputs: [input] }
         default:
           return { state, effects: NOTHING, inputs: [input] }
       }
@@ -421,7 +421,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
  * same instant. Stamps go on a microsecond later, which is no more than they have lost, so that one before `awakeSince`
  * is from before the suspension; any other is from after it.
  */
-function awakened(state: FailAwareState, now: Micros): FailAwareState {
+function resetStamps(state: FailAwareState, now: Micros): FailAwareState {
   return { ...changed(state, { awakeSince: now + 1 }), startedAt: state.startedAt - 1 }
 }
 

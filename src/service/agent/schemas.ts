@@ -92,7 +92,9 @@ const observedNode = node.extend({
   rttMs: z.number().nullable().describe('round-trip time from this node to it'),
   hears: hears
     .nullable()
-    .describe('whom it hears, by id: when it last heard the node, and the round-trip time; as it last reported'),
+    .describe(
+      'whom it hears, by id: when it last heard the node, and the round-trip time; as it last reported',
+    ),
   measured: measured.nullable().describe('what it measured about itself, as it last reported'),
 })
 
