@@ -21,6 +21,12 @@ type Problem = {
 /** Exit codes for refusals by an agent that have a code of their own, by HTTP status. */
 const EXIT_BY_STATUS: { readonly [status: number]: number } = { 400: EXIT.usage, 409: EXIT.noLeader }
 
+/** What to do on the command line about a refusal by an agent. */
+const ADVICE: { readonly [kind: string]: string } = {
+  InvalidAdminToken: '; give the file of the token with --admin-token-file',
+  InvalidReadToken: '; give the file of the token with --token-file',
+}
+
 /** Refusals with status 409 that do not mean that another node leads. */
 const REFUSED = ['CommandRefused', 'JobExists', 'JobRefused', 'JobFailed', 'JobCancelled', 'JobNotEnded']
 
@@ -52,7 +58,7 @@ function describeError(error: unknown, helpCommand: string): Problem | null {
   return {
     code: refused ?? exitCodeOf(code),
     name: name === 'RequestRefusedError' ? (kind ?? name) : name,
-    message: isUnexpected ? messageWithPlace(error) : message,
+    message: isUnexpected ? messageWithPlace(error) : `${message}${ADVICE[kind ?? ''] ?? ''}`,
     field: field ?? null,
   }
 }
