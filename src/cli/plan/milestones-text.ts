@@ -3,7 +3,7 @@ import { plural } from '../../core/text.ts'
 import type { MilestonePlan } from '../../protocols/index.ts'
 import type { MeasuredMilestones } from '../../workbench/guarantees/milestones.ts'
 import { NEW_LINE, paint } from '../output.ts'
-import { formatMs, heading, indentLines, indentedTable } from './card-text.ts'
+import { formatMs, heading, indentedTable, indentLines } from './card-text.ts'
 
 export function formatMilestones({ text, seeds }: MilestonePlan, measured: MeasuredMilestones): string {
   const { rows, idle, isKept } = measured
