@@ -6,7 +6,7 @@
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { HearingReport } from './abouts.ts'
 import { type Address, showAddress } from './directory.ts'
-import { listed } from './explain.ts'
+import { listIds } from './explain.ts'
 
 export type LinkWatchHooks = {
   warn(what: 'peers' | 'conflict' | 'address' | 'link', detail: string): void
@@ -207,7 +207,7 @@ export class LinkWatch {
     if (now - since < ELSEWHERE) return
     this.#report(
       'link',
-      `${id} is not heard here, but ${listed(hearers)} ${hearers.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
+      `${id} is not heard here, but ${listIds(hearers)} ${hearers.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
       key,
     )
   }

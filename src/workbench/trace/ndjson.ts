@@ -93,8 +93,8 @@ export function readTrace(text: string): Trace {
   const [first, ...rest] = lines.map(parseLine)
   return {
     // The shapes of inputs and effects belong to the protocol; replay compares them exactly.
-    header: checked(header, first, 1) as TraceHeader,
-    records: rest.map((value, index) => checked(record, value, index + 2) as TraceRecord),
+    header: checkShape(header, first, 1) as TraceHeader,
+    records: rest.map((value, index) => checkShape(record, value, index + 2) as TraceRecord),
   }
 }
 
@@ -106,7 +106,7 @@ function parseLine(line: string, index: number): unknown {
   }
 }
 
-function checked(schema: z.ZodType, value: unknown, line: number): unknown {
+function checkShape(schema: z.ZodType, value: unknown, line: number): unknown {
   const result = schema.safeParse(value, { error: explain })
   if (result.success) return result.data
   const issue = result.error.issues[0]
