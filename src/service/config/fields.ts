@@ -134,7 +134,7 @@ export const nodeFields = {
   profile: z
     .enum(['fast', 'lan', 'region', 'wan'])
     .describe(
-      'the network between the nodes; it determines the timing: bounds of leases (`timing: adaptive`) or constants. fast: quiet hosts side by side, leases from 20 ms to 2 s',
+      'the network between the nodes; it determines the timing: bounds of leases (`timing: adaptive`) or constants. fast: quiet hosts side by side, leases from 20 ms to 2 s; only with the default protocol',
     ),
   timing: z
     .enum(['fixed', 'adaptive'])
