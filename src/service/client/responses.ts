@@ -68,7 +68,7 @@ export type Hears = {
   readonly [id: string]: { readonly heardMsAgo: number | null; readonly rttMs: number | null }
 }
 
-/** A node, with what it told about itself. Fields are null until it has told them. */
+/** A node, with what it reported about itself. Fields are null until it has reported them. */
 export type ObservedNodeResponse = NodeResponse & {
   /** HOST:PORT of its datagrams. */
   readonly address: string | null

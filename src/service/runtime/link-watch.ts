@@ -6,7 +6,7 @@
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { HearingReport } from './abouts.ts'
 import { type Address, showAddress } from './directory.ts'
-import { listed } from './explain.ts'
+import { listIds } from './explain.ts'
 
 export type LinkWatchHooks = {
   warn(what: 'peers' | 'conflict' | 'address' | 'link', detail: string): void
@@ -173,7 +173,7 @@ export class LinkWatch {
     const report = this.#hooks.reportOf(id)
     if (report === null || report.ageMs > MAX_REPORT_MS) return
     // After a pause of either node, the first report is about the time before. A peer that has just started has heard
-    // nobody yet, even if it was away for so short a time that it seems never to have been silent.
+    // no node yet, even if it was away for so short a time that it seems never to have been silent.
     if (Math.min(heardFor, report.sinceMs * 1000) - report.ageMs * 1000 < SILENT) return
     const own = report.hears[String(this.#self)]
     if (own === undefined) return
@@ -207,7 +207,7 @@ export class LinkWatch {
     if (now - since < ELSEWHERE) return
     this.#report(
       'link',
-      `${id} is not heard here, but ${listed(hearers)} ${hearers.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
+      `${id} is not heard here, but ${listIds(hearers)} ${hearers.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
       key,
     )
   }
