@@ -12,7 +12,6 @@ import { MOST_PRIORITY } from './bounds.ts'
 import { leaseOf, type Timing } from './constants.ts'
 import type { Election, LocalLeaderMessage, Request } from './messages.ts'
 import type { Rank } from './rank.ts'
-import { renewalLeadOf } from './scaled-timing.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import type { LocalLeaderStable } from './stable.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -63,9 +62,11 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
 
   const isLeading = ({ term }: LocalLeaderState, now: Micros): boolean => term !== null && now < term.until
 
-  /** When a leader renews a lease that ends at `until`. */
-  const renewalStartOf = (state: LocalLeaderState, until: Micros): Micros =>
-    until - renewalLeadOf(timingIn(state), state.pace?.firstTry ?? null)
+  /** When a leader renews a lease that ends at `until`: early enough for all tries. */
+  function renewalStartOf(state: LocalLeaderState, until: Micros): Micros {
+    const { tries, tryTime } = timingIn(state)
+    return until - tries * tryTime
+  }
 
   /** Whether the node votes: it is a voter, and its silence after a restart is over. */
   const isParticipating = (state: LocalLeaderState): boolean =>

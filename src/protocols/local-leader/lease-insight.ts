@@ -9,7 +9,6 @@ import { ownState } from './insight.ts'
 import { levelFor, lockAt } from './levels.ts'
 import { NO_LOSS } from './messages.ts'
 import { type LocalLeaderOptions, votersIn } from './options.ts'
-import { renewalLeadOf } from './scaled-timing.ts'
 import type { LocalLeaderState } from './state.ts'
 
 /** Null where the timing is fixed. `state` is the state of the protocol, with or without the layer below. */
@@ -22,9 +21,9 @@ export function leaseInsightOf(
   const { pace, term } = own
   const adaptive = adaptiveTimingOf(chosen, votersIn(chosen, nodes).length)
   if (pace === null || adaptive === null) return null
-  const { bounds, need, peers, firstTry } = pace
+  const { bounds, need, peers } = pace
   const level = presentLevel(own, pace.level)
-  const { failOver, timing } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
+  const { failOver, traffic, timing } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
   const known = peers.flatMap((peer, index) =>
     peer === null ? [] : [{ node: nodes[index] as NodeId, peer }],
   )
@@ -36,7 +35,7 @@ export function leaseInsightOf(
     margin: marginOf(timing),
     assumed: { sigma: timing.lateness, delta: timing.delay },
     failOver,
-    renewalPeriod: term === null ? null : timing.lease - renewalLeadOf(timing, firstTry),
+    renewalPeriod: traffic.renewalPeriod,
     need:
       term === null
         ? null

@@ -32,10 +32,7 @@ const UNANSWERED = 2
 /** By this many levels: about half as much time again. */
 const LEVELS_PER_FAILURE = 2
 
-type LevelChoice = Pick<Pace, 'level' | 'need' | 'hold' | 'ceiling' | 'firstTry'>
-
-/** Twice the time: a timer and the round after it may both be as late as any of the last windows. */
-const SPARE_LEVELS = 3
+type LevelChoice = Pick<Pace, 'level' | 'need' | 'hold' | 'ceiling'>
 
 export type Pacing = ReturnType<typeof createPacing>
 
@@ -136,22 +133,7 @@ export function createPacing(context: Context) {
       // A change that is not granted does not happen, and so it was no mistake.
       hold: level === pace.level && level !== next.level ? held : next.hold,
       ceiling: highestGranted(pace.bounds, isLevelGranted),
-      firstTry: firstTryAt(level, pace, isLevelGranted),
     }
-  }
-
-  /**
-   * Longer leases are renewed as often as their constants say, because a leader can lower its level only after a round.
-   * Bounds that leave exactly one lock ask for the constants of that lock: a guarantee card is computed from them.
-   */
-  function firstTryAt(
-    level: number,
-    { bounds, measured: { late, round } }: Pace,
-    isLevelGranted: (level: number) => boolean,
-  ): Micros | null {
-    if (adaptive === null || bounds.shortest === bounds.longest || round.former.total === 0) return null
-    for (let lower = bounds.least; lower < level; lower++) if (isLevelGranted(lower)) return null
-    return adaptive.timingAt(Math.max(levelOf(late), levelOf(round)) + SPARE_LEVELS).tryTime
   }
 
   function applyLevel(state: LocalLeaderState, pace: Pace, choice: LevelChoice): LocalLeaderStep {

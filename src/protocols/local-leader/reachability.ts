@@ -387,8 +387,8 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
 
 /**
  * A follower may trust the leader's report of a round for this long after that round's request arrived, which was `bound`
- * after it was sent, at most. At the highest level a request may take longer than Δ.
+ * after it was sent, at most: its supporters may have been bound since then.
  */
 function viewTrust(lock: Micros, bound: Micros | null, { fast, rho }: Pick<Timing, 'fast' | 'rho'>): Micros {
-  return Math.floor(lock * (1 - 4 * rho)) - Math.ceil(Math.max(fast, bound ?? 0) * (1 + rho))
+  return Math.floor(lock * (1 - 4 * rho)) - Math.ceil((bound ?? fast) * (1 + rho))
 }

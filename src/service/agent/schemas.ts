@@ -108,12 +108,7 @@ const timing = z.strictObject({
     ),
   levels: z.tuple([z.number(), z.number()]).describe('the lowest and the highest level between the bounds'),
   leaseMs: z.number().describe('length of leases at this level'),
-  renewalMs: z
-    .number()
-    .nullable()
-    .describe(
-      'how often this leader renews its lease: less often while timers and messages are quick; null on other nodes',
-    ),
+  renewalMs: z.number().describe('how often the leader renews its lease'),
   marginMs: z
     .number()
     .describe('what remains of the lease after the slowest renewal that succeeds at the first attempt'),

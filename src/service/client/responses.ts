@@ -130,10 +130,9 @@ export type TimingResponse = {
    */
   readonly level: number
   readonly levels: readonly [least: number, most: number]
-  /** The length of leases at this level. */
+  /** The length of leases at this level, and how often the leader renews its lease. */
   readonly leaseMs: number
-  /** How often this leader renews its lease: less often while timers and messages are quick. Null on other nodes. */
-  readonly renewalMs: number | null
+  readonly renewalMs: number
   /** What remains of the lease after the slowest renewal that succeeds at the first attempt. */
   readonly marginMs: number
   /** The bounds of this node. */

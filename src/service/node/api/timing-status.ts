@@ -27,7 +27,7 @@ export function timingStatusOf(seen: LeaseInsight, now: Micros): TimingResponse 
     level,
     levels,
     leaseMs: msOf(lock),
-    renewalMs: renewalPeriod === null ? null : msOf(renewalPeriod),
+    renewalMs: msOf(renewalPeriod),
     marginMs: msOf(margin),
     leaseMinMs: msOf(bounds[0]),
     leaseMaxMs: msOf(bounds[1]),
