@@ -120,12 +120,18 @@ export class LinkWatch {
   /** Called about twice a second. */
   tick(now: Micros): void {
     const isStarting = now - this.#startedAt < PATIENCE
+    // How long each peer is heard without a break: 0 if it is not heard.
+    const heardFor = new Map<NodeId, Micros>()
+    for (const { id } of this.#hooks.peers()) {
+      const heardAt = this.#hooks.heardAt(id)
+      const isHeard = heardAt !== null && now - heardAt < RECENT
+      heardFor.set(id, isHeard ? now - this.#heardSince(id, now) : 0)
+      if (isHeard) this.#heardElsewhere.delete(id)
+    }
+    if (isStarting) return
     for (const { id, address, isResolved } of this.#hooks.peers()) {
       const heardAt = this.#hooks.heardAt(id)
       const isHeard = heardAt !== null && now - heardAt < RECENT
-      const heardFor = isHeard ? now - this.#heardSince(id, now) : 0
-      if (isHeard) this.#heardElsewhere.delete(id)
-      if (isStarting) continue
       const isAnswering = this.#elsewhere.has(id) || this.#dropped.has(id) || this.#outOfSession.has(id)
       if (heardAt === null && isResolved && !isAnswering) this.#reportSilence(id, address, now)
       // Its address is wrong, which was reported: what is sent to the configured one does not reach it.
@@ -133,8 +139,8 @@ export class LinkWatch {
       const stranger = this.#outOfSession.get(id)
       if (stranger !== undefined && now - stranger.lastAt < RECENT) {
         if (now - stranger.since >= SILENT) this.#reportUnheardBy(id)
-      } else if (isHeard) this.#checkHeardBy(id, heardFor)
-      else this.#checkHeardElsewhere(id, heardAt, now)
+      } else if (isHeard) this.#checkHeardBy(id, heardFor.get(id) ?? 0)
+      else this.#checkHeardElsewhere(id, heardAt, now, heardFor)
     }
   }
 
@@ -189,8 +195,13 @@ export class LinkWatch {
     )
   }
 
-  /** This node does not hear the peer. Do others? */
-  #checkHeardElsewhere(id: NodeId, heardAt: Micros | null, now: Micros): void {
+  /** This node does not hear the peer. Do others? `heardFor`: for how long this node hears them without a break. */
+  #checkHeardElsewhere(
+    id: NodeId,
+    heardAt: Micros | null,
+    now: Micros,
+    heardFor: ReadonlyMap<NodeId, Micros>,
+  ): void {
     const key = `unheard ${id}`
     if (heardAt !== null && now - heardAt < SILENT) {
       this.#reported.delete(key)
@@ -205,9 +216,15 @@ export class LinkWatch {
     this.#heardElsewhere.set(id, since)
     // A node that starts is not heard by all at the same moment.
     if (now - since < ELSEWHERE) return
+    // After a pause of either node, the first report may be about the time before.
+    const current = hearers.filter((peer) => {
+      const ageMs = this.#hooks.reportOf(peer)?.ageMs ?? Number.POSITIVE_INFINITY
+      return (heardFor.get(peer) ?? 0) - ageMs * 1000 >= RECENT
+    })
+    if (current.length === 0) return
     this.#report(
       'link',
-      `${id} is not heard here, but ${listed(hearers)} ${hearers.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
+      `${id} is not heard here, but ${listed(current)} ${current.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
       key,
     )
   }
