@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentEvent, TimingResponse } from '../../service/client/index.ts'
 import { NEW_LINE } from '../output.ts'
-import { formatEvent, formatNodes, formatTiming, formatToken, formatView } from './text.ts'
+import { formatAge, formatEvent, formatNodes, formatTiming, formatToken, formatView } from './text.ts'
 
 const EVENT: AgentEvent = {
   at: '2026-01-01T00:00:00.000Z',
@@ -90,7 +90,20 @@ it('formatNodes shows the role, the reachability and the age of the last message
   expect(lines.map((line) => line.split(/ {2,}/))).toEqual([
     ['id', 'role', 'reachable', 'last message'],
     ['a', 'leader', 'yes (evidence 0 ms old)', '0 ms ago'],
-    ['b', 'voter', 'no', '1235 ms ago'],
+    ['b', 'voter', 'no', '1.2 s ago'],
     ['3', 'observer', 'yes', 'never'],
   ])
+})
+
+it.each([
+  [0, '0 ms'],
+  [998.6, '999 ms'],
+  [999.6, '1.0 s'],
+  [59_940, '59.9 s'],
+  [59_960, '1 min'],
+  [200_400, '3 min 20 s'],
+  [7_500_000, '2 h 5 min'],
+  [273_600_000, '3 d 4 h'],
+])('formatAge(%d) is %s', (ms, text) => {
+  expect(formatAge(ms)).toBe(text)
 })
