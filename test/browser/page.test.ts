@@ -5,8 +5,22 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { StatusResponse } from '../../src/service/client/index.ts'
 import { describeWithTool } from '../support/servers.ts'
 import { findAxeViolations, TestBrowser, untilLevel } from './browser.ts'
-import { exampleStatus } from './example.ts'
+import { exampleStatus, measured } from './example.ts'
 import { FakeAgent } from './fake-agent.ts'
+
+const TIMING = {
+  level: 12,
+  levels: [9, 28],
+  leaseMs: 119.2,
+  renewalMs: 47.5,
+  marginMs: 47,
+  leaseMinMs: 60,
+  leaseMaxMs: 5000,
+  failoverMs: { typical: 116.4, worst: 220.7 },
+  need: null,
+  evidence: [],
+  refusals: [],
+} satisfies StatusResponse['timing']
 
 const ASSETS = new URL('../../dist/web/assets/', import.meta.url)
 
@@ -67,6 +81,32 @@ await describeWithTool('chromium', 'the live page', (program) => {
     await page.context().close()
   })
 
+  it('shows the leader and every caption in full at any width', async () => {
+    agent.change({ timing: TIMING, measured: { ...measured(9.4), sigmaMs: 421.7 } })
+    const page = await browser.open(agent.url)
+    await untilLevel(page, 'healthy')
+    await page.locator('.chart canvas').first().waitFor()
+    const cut = (): Promise<object> =>
+      page.evaluate(() => {
+        const isCut = (element: Element): boolean => {
+          const card = element.closest('.card')?.getBoundingClientRect()
+          const { right } = element.getBoundingClientRect()
+          return element.scrollWidth > element.clientWidth || right > (card?.right ?? 0)
+        }
+        const shown = [...document.querySelectorAll('.facts dd, .facts dt, .marks span, figcaption')]
+        const captions = shown.filter(isCut).map((element) => element.textContent)
+        return { captions, scrollWidth: document.documentElement.scrollWidth }
+      })
+    for (const width of [1920, 1440, 1280, 1200, 1120, 1100, 900, 768, 640, 390, 360, 320]) {
+      // oxlint-disable-next-line no-await-in-loop -- one width after the other
+      await page.setViewportSize({ width, height: 790 })
+      // The charts follow the window a moment later.
+      // oxlint-disable-next-line no-await-in-loop -- one width after the other
+      await expect.poll(cut, `${width} pixels`).toEqual({ captions: [], scrollWidth: width })
+    }
+    await page.context().close()
+  })
+
   it('answers the six questions of an operator', async () => {
     const page = await browser.open(agent.url)
     await untilLevel(page, 'healthy')
@@ -95,20 +135,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
       by: 'n3',
       text: 'n3 handled timers up to 11 ms late',
     }
-    const timing = {
-      level: 12,
-      levels: [9, 28],
-      leaseMs: 119.2,
-      renewalMs: 47.5,
-      marginMs: 47,
-      leaseMinMs: 60,
-      leaseMaxMs: 5000,
-      failoverMs: { typical: 116.4, worst: 220.7 },
-      need: null,
-      evidence: [],
-      refusals: [],
-    } satisfies StatusResponse['timing']
-    agent.change({ timing })
+    agent.change({ timing: TIMING })
     const page = await browser.open(agent.url, { width: 1440, height: 790 })
     await untilLevel(page, 'healthy')
     const leader = page.locator('.card.leader')
@@ -117,7 +144,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
     expect(await leader.getByRole('link', { name: 'its page' }).getAttribute('href')).toBe(
       'http://127.0.0.1:7481/',
     )
-    agent.change({ timing: { ...timing, need: { ...need, cause: 'late' } } })
+    agent.change({ timing: { ...TIMING, need: { ...need, cause: 'late' } } })
     await expect.poll(text).toContain('Why: n3 handled timers up to 11 ms late')
     await expect.poll(() => agent.streams, STREAMS).toBe(1)
     const reason = `lease 61 ms -> 119 ms: ${need.text}`
