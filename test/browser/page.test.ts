@@ -102,7 +102,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
       await page.setViewportSize({ width, height: 790 })
       // The charts follow the window a moment later.
       // oxlint-disable-next-line no-await-in-loop -- one width after the other
-      await expect.poll(cut, `${width} pixels`).toEqual({ captions: [], scrollWidth: width })
+      await expect.poll(cut, { message: `${width} pixels` }).toEqual({ captions: [], scrollWidth: width })
     }
     await page.context().close()
   })
@@ -232,6 +232,31 @@ await describeWithTool('chromium', 'the live page', (program) => {
     await tabTo(/^Filter events$/)
     await page.keyboard.type('nothing like this')
     await page.getByText('No events.').waitFor()
+    await page.context().close()
+  })
+
+  it('shows a long event in full, by the keyboard and by a tap', async () => {
+    const page = await browser.open(agent.url, { width: 390, height: 844 })
+    await expect.poll(() => agent.streams, STREAMS).toBe(1)
+    const reason = `${'messages were slow; '.repeat(20)}leaseMaxMs >= 7200 would have held`
+    agent.sendEvents([
+      { event: 'warning', reason },
+      { event: 'warning', reason: 'a later one' },
+    ])
+    await page.locator('.log-row').getByText('a later one').waitFor()
+    const detail = page.locator('.log-detail')
+    expect(await detail.count()).toBe(0)
+    await page.locator('.log-rows').focus()
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(() => detail.innerText()).toContain('n1 warning a later one')
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(() => detail.innerText()).toContain(reason)
+    expect(await detail.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
+    expect(await findAxeViolations(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await expect.poll(() => detail.count()).toBe(0)
+    await page.locator('.log-row').getByText('a later one').click()
+    await expect.poll(() => detail.innerText()).toContain('a later one')
     await page.context().close()
   })
 
