@@ -136,8 +136,11 @@ export class Endpoint {
       {
         isPeer: (at, port) => endpoint !== null && endpoint.#directory.entryAt(at, port) !== null,
         message: (from, to, body, at) => (endpoint === null ? null : endpoint.#receive(from, to, body, at)),
-        dropped: (refused) =>
-          hooks.dropped(refused, endpoint === null ? null : endpoint.#droppedFrom(refused)),
+        dropped: (refused) => {
+          const peer = endpoint === null ? null : endpoint.#droppedFrom(refused)
+          if (peer !== null || endpoint === null || !endpoint.#observer.isExplained(refused))
+            hooks.dropped(refused, peer)
+        },
       },
     ).catch((error: unknown) => {
       settings.storage.close()

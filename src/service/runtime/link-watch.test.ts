@@ -199,7 +199,9 @@ describe('the watch of the links', () => {
     const elsewhere = { host: '127.0.0.1', port: 9 }
     for (let at = 1; at <= 2; at++) watch.noteSender('b', elsewhere, ADDRESS, at)
     expect(warnings).toEqual([])
+    expect(watch.explains('127.0.0.1:9')).toBe(false)
     watch.noteSender('b', elsewhere, ADDRESS, 3)
+    expect([watch.explains('127.0.0.1:9'), watch.explains('127.0.0.1:7400')]).toEqual([true, false])
     watch.noteSender('b', ADDRESS, null, 4)
     watch.noteSender('b', elsewhere, ADDRESS, 5)
     expect(warnings).toEqual([

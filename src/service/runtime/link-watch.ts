@@ -44,6 +44,8 @@ export class LinkWatch {
   readonly #outOfSession = new Map<NodeId, { readonly since: Micros; lastAt: Micros }>()
   /** The peers whose datagrams were dropped. */
   readonly #dropped = new Set<NodeId>()
+  /** Where processes send from that were reported: as what they are, not once more for each of their datagrams. */
+  readonly #reportedAt = new Set<string>()
   /** Since when other nodes hear a peer that is not heard here. */
   readonly #heardElsewhere = new Map<NodeId, Micros>()
   /** Since when a peer is heard without a break, and when it was last heard. */
@@ -70,6 +72,7 @@ export class LinkWatch {
     seen.lastAt = now
     this.#elsewhere.set(peer, seen)
     if (seen.count < LEAST_SENT) return
+    this.#noteReported(where)
     const homeAt = this.#atHomeAt.get(peer) ?? null
     const home = showAddress(configured)
     if (homeAt !== null && now - homeAt < RECENT)
@@ -89,8 +92,18 @@ export class LinkWatch {
     return this.#elsewhere.has(peer)
   }
 
+  /** Whether a report has explained why datagrams from there do not fit: they come from a second or a moved process. */
+  explains(from: string): boolean {
+    return this.#reportedAt.has(from)
+  }
+
+  #noteReported(where: string): void {
+    if (this.#reportedAt.size < MOST_REMEMBERED) this.#reportedAt.add(where)
+  }
+
   /** A process at another address has the id of this one. */
   noteOwnId(at: Address): void {
+    this.#noteReported(showAddress(at))
     this.#report(
       'conflict',
       `the process at ${showAddress(at)} has the id of this process, ${JSON.stringify(this.#self)}: give each its own id`,
