@@ -18,8 +18,13 @@ const VIEW = { id: [3, 'a'] as const, members: ['a', 'b'], incarnations: [1, 2],
 describe('formatEvent', () => {
   it.each<[Partial<AgentEvent>, string]>([
     [{ event: 'elected', token: 7, reason: 'won' }, 'a is elected with token 7 (won)'],
+    [{ event: 'elected', token: 7, reason: 'elected' }, 'a is elected with token 7'],
     [{ event: 'revoked', token: 7, reason: 'expired' }, 'a no longer leads with token 7 (expired)'],
     [{}, 'a knows of no leader'],
+    [
+      { cause: { kind: 'partitioned', node: 'a', text: 'a reaches only 1 of 3 voters' } },
+      'a knows of no leader (a reaches only 1 of 3 voters)',
+    ],
     [{ leader: 'a', token: 8 }, 'a leads with token 8'],
     [{ leader: 'b' }, 'a follows b'],
     [{ event: 'view', view: VIEW }, 'a is in view 3.a: a, b (-c +b)'],

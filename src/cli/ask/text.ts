@@ -12,14 +12,14 @@ export function formatToken({ token }: { readonly token: number | null }): strin
   return token === null ? '' : ` with token ${token}`
 }
 
-export function formatEvent({ event, self, leader, token, reason, view }: AgentEvent): string {
+export function formatEvent({ event, self, leader, token, reason, cause, view }: AgentEvent): string {
   switch (event) {
     case 'elected':
-      return `${self} is elected${formatToken({ token })} (${reason})`
+      return `${self} is elected${formatToken({ token })}${reason === 'elected' ? '' : ` (${reason})`}`
     case 'revoked':
       return `${self} no longer leads${formatToken({ token })} (${reason})`
     case 'change':
-      if (leader === null) return `${self} knows of no leader`
+      if (leader === null) return `${self} knows of no leader${cause === undefined ? '' : ` (${cause.text})`}`
       return `${self} ${leader === self ? 'leads' : `follows ${leader}`}${formatToken({ token })}`
     case 'level':
       return `${self} changed the ${reason}`
