@@ -148,7 +148,8 @@ export function openQuestions({ entries }: History): readonly Entry[] {
 }
 
 const isTerm = (entry: Entry): entry is Entry & { readonly leader: Id } => entry.leader !== null
-const isRefinable = ({ certainty }: Entry): boolean => certainty < CERTAINTY.reported
+/** Whether the cause of an entry is a guess, or was seen from outside only. */
+export const isRefinable = ({ certainty }: Entry): boolean => certainty < CERTAINTY.reported
 
 // ---- Changes of the leader ----
 
