@@ -9,7 +9,7 @@ const MEANINGS: { readonly [reason in LossReason]: readonly [CauseKind, string] 
   suspended: ['slept', 'slept: its host was suspended'],
   stalled: ['late', 'did not renew its lease, because its application was blocked'],
   'stepped down': ['stepped-down', 'stepped down'],
-  stopped: ['stepped-down', 'stopped leading: its `lead` was aborted'],
+  stopped: ['stepped-down', 'was asked to stop leading'],
   unhealthy: ['stepped-down', 'was unhealthy'],
   closed: ['stepped-down', 'was closed'],
   outranked: ['handed-over', 'handed over to a node of higher rank'],
