@@ -82,7 +82,7 @@ const UNITS = [
   ['s', 1],
 ] as const
 
-/** How long ago: "73 ms", "34.6 s", "3 min 20 s", "3 d 4 h". Nobody reads milliseconds of something an hour ago. */
+/** How long ago: "73 ms", "34.6 s", "3 min 20 s", "3 d 4 h". Milliseconds of something an hour ago say nothing. */
 export function formatAge(ms: number): string {
   if (ms < 999.5) return `${ms.toFixed(0)} ms`
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`

@@ -55,12 +55,7 @@ export type AboutHooks = {
 export type ProcessName = { readonly run: string; readonly version: string | null }
 
 /** `since`: when the first report of this incarnation arrived. `room`: how many more are accepted at this moment. */
-type Received = {
-  readonly about: About
-  readonly at: Micros
-  readonly since: Micros
-  readonly room: number
-}
+type Received = { readonly about: About; readonly at: Micros; readonly since: Micros; readonly room: number }
 
 /** Whom a peer hears: how old its last report is, and the first of this run of its process. */
 export type HearingReport = {

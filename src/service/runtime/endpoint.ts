@@ -136,11 +136,8 @@ export class Endpoint {
       {
         isPeer: (at, port) => endpoint !== null && endpoint.#directory.entryAt(at, port) !== null,
         message: (from, to, body, at) => (endpoint === null ? null : endpoint.#receive(from, to, body, at)),
-        dropped: (refused) => {
-          const peer = endpoint === null ? null : endpoint.#droppedFrom(refused)
-          if (peer !== null || endpoint === null || !endpoint.#observer.isExplained(refused))
-            hooks.dropped(refused, peer)
-        },
+        dropped: (refused) =>
+          endpoint === null ? hooks.dropped(refused, null) : endpoint.#handleDropped(refused, hooks),
       },
     ).catch((error: unknown) => {
       settings.storage.close()
@@ -428,11 +425,11 @@ export class Endpoint {
     return null
   }
 
-  /** The peer at the address of dropped datagrams. */
-  #droppedFrom({ from }: DroppedDatagrams): NodeId | null {
-    const peer = this.#directory.idAt(from)
+  /** What another warning has explained is not reported once more. */
+  #handleDropped(refused: DroppedDatagrams, hooks: EndpointHooks): void {
+    const peer = this.#directory.idAt(refused.from)
     if (peer !== null) this.#observer.noteDropped(peer)
-    return peer
+    if (peer !== null || !this.#observer.isExplained(refused)) hooks.dropped(refused, peer)
   }
 
   #handleOutput({ group, ...event }: Output): void {
