@@ -19,5 +19,8 @@ it('names the node and the cause in words that operators of an agent know', () =
 it('says the detail, with the id instead of "this node"', () => {
   const late = causeOf('a', { reason: 'expired', detail: 'this node was late by 93 ms', kind: 'late' })
   expect(late).toEqual({ kind: 'late', node: 'a', text: 'a was late by 93 ms' })
+  expect(causeOf('a', { reason: 'another view', detail: null }).text).toBe(
+    'a led a view that a newer view replaced',
+  )
   expect(causeOf('a', { reason: 'failed', detail: 'EIO' }).text).toBe('a failed: EIO')
 })

@@ -17,7 +17,7 @@ const MEANINGS: { readonly [reason in LossReason]: readonly [CauseKind, string] 
   'no longer a voter': ['handed-over', 'handed over: it is no longer a voter'],
   withdrew: ['stepped-down', 'is no longer a candidate'],
   'left the view': ['partitioned', 'left its view'],
-  'another view': ['partitioned', 'was replaced by another view'],
+  'another view': ['partitioned', 'led a view that a newer view replaced'],
   'out of quorum': ['partitioned', 'lost its quorum'],
   deposed: ['unknown', 'was deposed'],
   failed: ['crashed', 'failed'],
