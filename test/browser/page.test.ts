@@ -107,6 +107,39 @@ await describeWithTool('chromium', 'the live page', (program) => {
     await page.context().close()
   })
 
+  it.each([
+    ['light', 1440],
+    ['dark', 1280],
+    ['light', 1101],
+    ['light', 900],
+    ['dark', 390],
+  ] as const)(
+    'shows all actions on nodes without scrolling sideways, %s, %d pixels',
+    async (theme, width) => {
+      agent.local = {
+        url: agent.url,
+        nodes: { n1: 'up', n2: 'up', n3: 'paused', n4: 'down', n5: 'up' },
+        cut: [],
+      }
+      const page = await browser.open(agent.url, { theme, width, height: 790 })
+      await page.getByRole('button', { name: 'Kill n2' }).waitFor()
+      const hidden = await page.evaluate(() => {
+        const card = document.querySelector('.card.nodes')?.getBoundingClientRect()
+        return [...document.querySelectorAll('.card.nodes button')]
+          .filter((button) => {
+            const { left, right, top, height } = button.getBoundingClientRect()
+            const at = document.elementFromPoint((left + right) / 2, top + height / 2)
+            const isOutside = right > (card?.right ?? 0) || left < (card?.left ?? 0)
+            // What is below the window cannot be asked for.
+            return isOutside || (at !== null && at !== button)
+          })
+          .map((button) => button.getAttribute('aria-label') ?? button.textContent)
+      })
+      expect(hidden).toEqual([])
+      await page.context().close()
+    },
+  )
+
   it('answers the six questions of an operator', async () => {
     const page = await browser.open(agent.url)
     await untilLevel(page, 'healthy')
