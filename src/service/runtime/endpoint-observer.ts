@@ -13,7 +13,7 @@ export type ObserverSettings = {
   readonly directory: Directory
   now(): Micros
   send(to: NodeId, body: Message): void
-  warn(what: string, detail: string): void
+  warn(what: string, detail: string, peer: NodeId | null): void
   /** The incarnation of this process, and of a peer; null before a session with it began. */
   incarnation(): number
   incarnationOf(peer: NodeId): number | null
@@ -110,7 +110,7 @@ export class EndpointObserver {
     this.#links.tick(now)
     const problem = this.#wallClock.check(now, this.#slept)
     this.#slept = 0
-    if (problem !== null) this.#settings.warn('clock', problem)
+    if (problem !== null) this.#settings.warn('clock', problem, null)
   }
 
   forget(peer: NodeId): void {

@@ -1,6 +1,7 @@
 /** Why a lease was not renewed in time, from what the node has measured since the last renewal. */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Assumed } from '../../protocols/index.ts'
+import { type Address, showAddress } from './directory.ts'
 import type { CauseKind } from './measured.ts'
 import type { WhyLate } from './thread-times.ts'
 
@@ -106,4 +107,8 @@ export function showLimit(name: string, micros: Micros): string {
 export function listed(ids: readonly NodeId[]): string {
   if (ids.length < 2) return ids.join('')
   return `${ids.slice(0, -1).join(', ')} and ${ids.at(-1)}`
+}
+
+export function unresolved(id: NodeId | null, address: Address, problem: string): string {
+  return `${id ?? 'a peer'} at ${showAddress(address)} cannot be resolved: ${problem}`
 }

@@ -9,7 +9,8 @@ import { type Address, showAddress } from './directory.ts'
 import { listed } from './explain.ts'
 
 export type LinkWatchHooks = {
-  warn(what: 'peers' | 'conflict' | 'address' | 'link', detail: string): void
+  /** `peer`: the node that it is about; null if it is about this process. */
+  warn(what: 'peers' | 'conflict' | 'address' | 'link', detail: string, peer: NodeId | null): void
   /** The peers and their configured addresses; null where a name is not resolved yet. */
   peers(): readonly { readonly id: NodeId; readonly address: Address; readonly isResolved: boolean }[]
   heardAt(peer: NodeId): Micros | null
@@ -79,11 +80,13 @@ export class LinkWatch {
       this.#report(
         'conflict',
         `the processes at ${home} and ${where} both have the id ${JSON.stringify(peer)}: give each its own id`,
+        peer,
       )
     else
       this.#report(
         'address',
         `${peer} sends from ${where}, but its configured address is ${home}: correct the address of ${peer} here, or its \`listen\``,
+        peer,
       )
   }
 
@@ -107,6 +110,7 @@ export class LinkWatch {
     this.#report(
       'conflict',
       `the process at ${showAddress(at)} has the id of this process, ${JSON.stringify(this.#self)}: give each its own id`,
+      null,
     )
   }
 
@@ -182,6 +186,7 @@ export class LinkWatch {
     this.#report(
       'peers',
       `${id} has not answered at ${showAddress(address)} since this node started: check that it runs, its address, and that UDP gets through`,
+      id,
       `silent ${id}`,
     )
   }
@@ -204,6 +209,7 @@ export class LinkWatch {
     this.#report(
       'link',
       `${id} is heard here but does not hear this node: UDP from here to ${id} is lost; check the firewall, and the address of this node at ${id}`,
+      id,
       `unheard by ${id}`,
     )
   }
@@ -238,6 +244,7 @@ export class LinkWatch {
     this.#report(
       'link',
       `${id} is not heard here, but ${listed(current)} ${current.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
+      id,
       key,
     )
   }
@@ -253,9 +260,14 @@ export class LinkWatch {
     })
   }
 
-  #report(what: 'peers' | 'conflict' | 'address' | 'link', detail: string, key = detail): void {
+  #report(
+    what: 'peers' | 'conflict' | 'address' | 'link',
+    detail: string,
+    peer: NodeId | null,
+    key = detail,
+  ): void {
     if (this.#reported.has(key) || this.#reported.size >= MOST_REMEMBERED) return
     this.#reported.add(key)
-    this.#hooks.warn(what, detail)
+    this.#hooks.warn(what, detail, peer)
   }
 }
