@@ -295,7 +295,7 @@ export class SharedEndpoint {
     return writeBlackBox(owner, this.#box.textAtOnce(header))
   }
 
-  /** A warning about a peer is for the groups with that peer. One that concerns no group in particular is reported once. */
+  /** A warning about a peer is for the groups with that peer. A warning that concerns no group in particular is reported once. */
   #warn(what: string, detail: string, peer: NodeId | null): void {
     const all = [...this.#tenants.values()]
     const concerned = peer === null ? [] : all.filter(({ peers }) => peers.has(peer))
