@@ -114,7 +114,7 @@ async function datagrams(urls) {
   return { sent: sum('sent'), received: sum('received'), at: performance.now() }
 }
 
-async function untilLed(agent) {
+export async function untilLed(agent) {
   for (let tries = 0; tries < 600; tries++) {
     const { leader } = await getLeader({ agent }).catch(() => ({ leader: null }))
     if (leader !== null) return leader.id

@@ -1,4 +1,4 @@
-// npm run bench [-- NAME [NUMBER...]]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- NAME [ARGUMENT...]]: prints what this machine reaches, and what part of bully's rate each protocol does.
 // Without a name it runs all benchmarks of ROOMS. An unknown name prints all names.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
@@ -76,6 +76,8 @@ const LONG_ROOMS = {
   busy: async (seconds = 20, loops = 4) => (await import('./busy.mjs')).printBusy(seconds, loops),
   /** [KILLS] [OTHERS] [BUSY_S] [IDLE_S] [COST_S] [WARM_S] */
   adaptive: async (...numbers) => (await import('./adaptive.mjs')).printAdaptive(...numbers),
+  /** [SPANS] [SECONDS] [WARM_S] NAME=FOLDER[+FLAG...]... */
+  beside: async (...chosen) => (await import('./beside.mjs')).printBeside(...chosen),
 }
 
 const [room, ...words] = process.argv.slice(2)
@@ -87,6 +89,7 @@ else if (room !== undefined && !Object.hasOwn(rooms, room)) {
   process.exitCode = 2
 } else {
   printBaseline()
-  for (const run of room === undefined ? Object.values(ROOMS) : [rooms[room]]) await run(...words.map(Number))
+  for (const run of room === undefined ? Object.values(ROOMS) : [rooms[room]])
+    await run(...words.map((word) => (word.includes('=') ? word : Number(word))))
   printBaseline()
 }

@@ -41,8 +41,9 @@ Examples:
   conclave agent --config /etc/conclave/billing.yaml --check
 
 Flags take precedence over the environment, and the environment over the file. docs/reference/configuration.md lists all
-fields. The agent logs to standard error: one JSON object per line, or with --log-format text one readable line. On SIGTERM, SIGINT or SIGHUP it hands leadership over
-and exits with 0; a second signal ends it at once. On SIGUSR2 it writes its last steps to a file in the data directory.
+fields. The agent logs to standard error: one JSON object per line, or with --log-format text one readable line. On
+SIGTERM, SIGINT or SIGHUP it hands leadership over and exits with 0; a second signal ends it at once. On SIGUSR2 it
+writes its last steps to a file in the data directory.
 Anyone who can reach the HTTP address can read the state; see docs/reference/http.md.
 
 Exit code 2 for an invalid configuration, 1 if the node cannot continue.`,

@@ -1,4 +1,4 @@
-/** `conclave demo`: demonstrations on this machine. `fractal` renders a picture on a cluster whose nodes are killed. */
+/** `conclave demo`: demonstrations on this machine. `fractal` renders a picture on a group whose nodes are killed. */
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { count } from '../core/text.ts'
@@ -14,7 +14,7 @@ import { makeTemporaryFolder } from './temporary.ts'
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .description('see it work on this machine: a fractal on a cluster whose nodes are killed')
+    .description('see it work on this machine: a fractal on a group whose nodes are killed')
     .addCommand(fractalCommand())
     .addHelpText('after', '\nExample:\n  conclave demo fractal --kill 2')
 }

@@ -61,7 +61,7 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
   ERR_CONCLAVE_INVALID_KEY: entry(
     'InvalidKeyError',
     'conclave',
-    'A cluster key is missing or shorter than 16 bytes.',
+    'The key of the group is missing or shorter than 16 bytes.',
     'Create a key of 32 random bytes and copy it to all nodes.',
     EXIT.usage,
   ),

@@ -71,5 +71,5 @@ describe('a scenario file', () => {
 it('reads a trace, and refuses other files', () => {
   const header = { trace: 1, protocol: 'bully', nodes: [1], options: {}, seed: 1 }
   expect(readTraceFile(file('a.ndjson', JSON.stringify(header)))).toMatchObject({ header, records: [] })
-  expect(() => readTraceFile(file('bad.ndjson', 'no'))).toThrow('line 1 is not JSON')
+  expect(() => readTraceFile(file('bad.ndjson', 'no'))).toThrow(`${folder}/bad.ndjson: line 1 is not JSON`)
 })

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { InvalidScenarioError } from '../workbench/scenario/index.ts'
 import { fieldPositions, findSyntaxProblem, type TextPosition } from '../workbench/scenario/json-positions.ts'
-import { readTrace, type Trace } from '../workbench/trace/index.ts'
+import { InvalidTraceError, readTrace, type Trace } from '../workbench/trace/index.ts'
 import { UsageError } from './errors.ts'
 
 const STANDARD_INPUT = 0
@@ -51,6 +51,13 @@ function placeText(file: string, { line, column }: TextPosition): string {
   return `${file}:${line}:${column}`
 }
 
+/** A problem with the trace gets the name of the file. */
 export function readTraceFile(file: string): Trace {
-  return readTrace(readTextFile(file))
+  const text = readTextFile(file)
+  try {
+    return readTrace(text)
+  } catch (error) {
+    if (!(error instanceof InvalidTraceError)) throw error
+    throw new InvalidTraceError(`${file}: ${error.message}`)
+  }
 }

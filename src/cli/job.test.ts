@@ -209,7 +209,9 @@ it('refuses to submit and cancel without the admin token', async () => {
   const words = ['job', 'submit', 'x', '--module', COUNT, '--agent', urls[at] ?? '']
   const ran = await conclave(words)
   expect(ran).toMatchObject({ code: 5 })
-  expect(ran.said).toMatch(/the admin token is missing or wrong/)
+  expect(ran.said).toMatch(
+    /the admin token is missing or wrong; give the file of the token with --admin-token-file/,
+  )
 }, 60_000)
 
 it.each([

@@ -4,8 +4,8 @@
  * It loads only the module of the requested command: `conclave leader` must answer fast, and the modules of the other
  * commands take longer to load than the answer takes.
  */
-import { CommanderError } from 'commander'
-import { createProgram, isCommand } from './commands.ts'
+import { type Command, CommanderError } from 'commander'
+import { createProgram } from './commands.ts'
 import { exitCodeOf } from './error-catalogue.ts'
 import { messageWithPlace } from './error-place.ts'
 import { EXIT } from './errors.ts'
@@ -21,11 +21,17 @@ type Problem = {
 /** Exit codes for refusals by an agent that have a code of their own, by HTTP status. */
 const EXIT_BY_STATUS: { readonly [status: number]: number } = { 400: EXIT.usage, 409: EXIT.noLeader }
 
+/** What to do on the command line about a refusal by an agent. */
+const ADVICE: { readonly [kind: string]: string } = {
+  InvalidAdminToken: '; give the file of the token with --admin-token-file',
+  InvalidReadToken: '; give the file of the token with --token-file',
+}
+
 /** Refusals with status 409 that do not mean that another node leads. */
 const REFUSED = ['CommandRefused', 'JobExists', 'JobRefused', 'JobFailed', 'JobCancelled', 'JobNotEnded']
 
 /** Describes an error; null if commander has already printed everything, such as the help. */
-function describeError(error: unknown, commandName: string): Problem | null {
+function describeError(error: unknown, helpCommand: string): Problem | null {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return null
     // No command was given: commander has printed the help, but that is still bad input.
@@ -34,7 +40,7 @@ function describeError(error: unknown, commandName: string): Problem | null {
     // Commander quotes the name of the flag or argument: '--agent <url>', 'id'.
     const field = /(?:option|required argument) '([\w-]+)/.exec(error.message)?.[1] ?? null
     const text = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
-    const message = `${text} (see ${helpCommandFor(commandName)})`
+    const message = `${text} (see ${helpCommand})`
     return { code: EXIT.usage, name: 'UsageError', message, field }
   }
   const { name, message, field, code, kind, status } = (
@@ -52,7 +58,7 @@ function describeError(error: unknown, commandName: string): Problem | null {
   return {
     code: refused ?? exitCodeOf(code),
     name: name === 'RequestRefusedError' ? (kind ?? name) : name,
-    message: isUnexpected ? messageWithPlace(error) : message,
+    message: isUnexpected ? messageWithPlace(error) : `${message}${ADVICE[kind ?? ''] ?? ''}`,
     field: field ?? null,
   }
 }
@@ -65,8 +71,17 @@ function splitMessage(name: string, message: string): readonly string[] {
   return (HAS_LINES.includes(name) ? message.split('\n') : [message]).filter(Boolean)
 }
 
-function helpCommandFor(commandName: string): string {
-  return isCommand(commandName) ? `conclave ${commandName} --help` : 'conclave --help'
+/** The help of the command that was asked for, as in `conclave job submit --help`. */
+function helpCommandFor(root: Command, words: readonly string[]): string {
+  const path = ['conclave']
+  let command = root
+  for (const word of words) {
+    const next = command.commands.find((each) => each.name() === word)
+    if (next === undefined) break
+    path.push(word)
+    command = next
+  }
+  return `${path.join(' ')} --help`
 }
 
 /** Whether `--json` was given. Words after `--` belong to the command that `conclave run` starts. */
@@ -100,14 +115,15 @@ function noteHangUp({ code }: NodeJS.ErrnoException): void {
 
 /** Runs one command, given by the words after `conclave`, and returns its exit code. */
 export async function main(words: readonly string[]): Promise<number> {
-  const commandName = words[0] ?? ''
+  let helpCommand = 'conclave --help'
   try {
-    const root = await createProgram(commandName)
+    const root = await createProgram(words[0] ?? '')
+    helpCommand = helpCommandFor(root, words)
     await root.parseAsync(words, { from: 'user' })
     // Commands set process.exitCode.
     return Number(process.exitCode ?? EXIT.ok)
   } catch (error) {
-    const problem = describeError(error, commandName)
+    const problem = describeError(error, helpCommand)
     if (problem === null) return EXIT.ok
     const { code, name, message, field } = problem
     if (message !== '' && wantsJson(words)) printJson({ error: { name, message, field } })

@@ -1,7 +1,7 @@
 /** `conclave plan`: computes the guarantees of a configuration, and checks them by simulating it. */
 import { availableParallelism } from 'node:os'
 import { Command } from 'commander'
-import { hostedNames, hostingOf, type TrialPlan } from '../protocols/index.ts'
+import { DEFAULT_PROTOCOL, hostedNames, hostingOf, type TrialPlan } from '../protocols/index.ts'
 import { cardOf } from '../workbench/guarantees/card.ts'
 import { runMilestones } from '../workbench/guarantees/milestones.ts'
 import { addConnectionFlags } from './ask/request.ts'
@@ -24,7 +24,10 @@ export function planCommand(): Command {
     .option('--group <name>', 'which group of the file of an agent, if it has several')
     .option('--agent <url>', 'with adaptive timing: also print the card of the present level of this agent')
     .option('--json', 'print one JSON object')
-    .option('--protocol <name>', `name of the protocol: ${hostedNames().join(', ')} (default: the first)`)
+    .option(
+      '--protocol <name>',
+      `name of the protocol: ${hostedNames().join(', ')} (default: ${DEFAULT_PROTOCOL})`,
+    )
     .option('--profile <name>', 'kind of network: fast, lan, region or wan')
     .option('--timing <name>', 'fixed: constants; adaptive: leases whose length follows from measurements')
     .option('--lease-min-ms <ms>', 'with adaptive timing: the shortest lease')

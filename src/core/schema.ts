@@ -34,8 +34,8 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
   const { discriminator } = issue as { readonly discriminator?: string }
   const input: unknown =
     discriminator === undefined ? issue.input : (issue.input as { [field: string]: unknown })[discriminator]
-  if (input === undefined && issue.code !== 'unrecognized_keys') return `is missing${wanted(issue)}`
-  const got = shown(input)
+  if (input === undefined && issue.code !== 'unrecognized_keys') return `is missing${describeExpected(issue)}`
+  const got = formatValue(input)
   switch (issue.code) {
     case 'invalid_type':
     case 'invalid_value':
@@ -58,7 +58,7 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-function wanted(issue: z.core.$ZodRawIssue): string {
+function describeExpected(issue: z.core.$ZodRawIssue): string {
   const what = expected(issue)
   return what === UNNAMED ? '' : `: write ${what}`
 }
@@ -67,10 +67,10 @@ const UNNAMED = 'of a kind that is valid here'
 
 function expected(issue: z.core.$ZodRawIssue): string {
   if (issue.code === 'invalid_type') return NAMES[issue.expected] ?? issue.expected
-  if (issue.code === 'invalid_value') return oneOf(issue.values.map(shown))
+  if (issue.code === 'invalid_value') return oneOf(issue.values.map(formatValue))
   if (issue.code !== 'invalid_union') return UNNAMED
   const { options } = issue as { readonly options?: readonly unknown[] }
-  if (options !== undefined) return oneOf(options.map(shown))
+  if (options !== undefined) return oneOf(options.map(formatValue))
   const names = issue.errors.map(([first]) =>
     first?.code === 'invalid_type' ? (NAMES[first.expected] ?? null) : null,
   )
@@ -93,7 +93,7 @@ const NAMES: { readonly [type: string]: string } = {
 }
 
 /** A value as it is written in a file, shortened to fit on one line. */
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value === 'number') return String(value)
   const text = asJson(value) ?? String(value)
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`

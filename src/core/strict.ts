@@ -38,7 +38,7 @@ export function strict(protocol: Protocol): Protocol {
     vetted.add(value)
   }
 
-  function checked(place: Place, before: Plain | undefined, run: () => Step<Plain>): Step<Plain> {
+  function runChecked(place: Place, before: Plain | undefined, run: () => Step<Plain>): Step<Plain> {
     const first = run()
     if (!isPlain(first)) fail(`not plain data: ${whyNotPlain(first, place())}`)
     if (!equalPlain(first, run())) fail(`${place()} is not deterministic`)
@@ -67,7 +67,7 @@ export function strict(protocol: Protocol): Protocol {
   const { settled } = protocol
   return {
     start(stable, now) {
-      const step = checked(
+      const step = runChecked(
         () => 'start',
         undefined,
         () => protocol.start(stable, now),
@@ -77,7 +77,7 @@ export function strict(protocol: Protocol): Protocol {
     },
     step(state, input, now) {
       const place = () => `step on ${JSON.stringify(input)}`
-      const step = checked(place, state, () => protocol.step(state, input, now))
+      const step = runChecked(place, state, () => protocol.step(state, input, now))
       checkShift(place, step, protocol.step(shiftedState(state), input, now + SHIFT))
       return step
     },
@@ -87,7 +87,7 @@ export function strict(protocol: Protocol): Protocol {
       ? {}
       : {
           settled: (outcome, now) =>
-            checked(
+            runChecked(
               () => 'settled',
               undefined,
               () => settled(outcome, now),

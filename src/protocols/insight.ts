@@ -90,7 +90,8 @@ export type LeaseInsight = {
   readonly assumed: { readonly sigma: Micros; readonly delta: Micros }
   /** From the crash of the leader until another node leads, at this level; null: no node can. */
   readonly failOver: { readonly typical: Micros; readonly worst: Micros } | null
-  readonly renewalPeriod: Micros
+  /** As a leader: how often it renews. Null on other nodes. */
+  readonly renewalPeriod: Micros | null
   /** As a leader: the level that the evidence asks for, and why. Null on other nodes. */
   readonly need: LeaseNeed | null
   /** As a leader: what each voter reported last, as upper bounds, and when, on this node's clock. */

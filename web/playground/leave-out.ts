@@ -60,7 +60,7 @@ function keepFields(code: string): string {
 const CLASSIC = /\/zod\/v4\/classic\/schemas\.js$/
 const FORMAT = /^ {4}\w+\(params\) \{\n\s*return this\.check\(core\._\w+\(Zod\w+, params\)\);\n {4}\},?\n/gm
 const METHOD =
-  /^ {4}(?:async )?(?:and|catch|nonoptional|keyof|passthrough|loose|safeExtend|merge|omit|partial|exactPartial|required|includes|startsWith|endsWith|lowercase|uppercase|normalize|slugify|validate(?:Async)?|(?:safe)?(?:Parse|parse|Encode|encode|Decode|decode)Async|(?:safe)?(?:Encode|encode|Decode|decode))(?:: (?:async )?function \w+)?\([^)]*\) \{\n[^\n]*\n {4}\},?\n/gm
+  /^ {4}(?:async )?(?:and|catch|nonoptional|keyof|passthrough|loose|with|brand|register|overwrite|exactOptional|isNullable|isOptional|apply|toJSONSchema|trim|toLowerCase|toUpperCase|safeExtend|merge|omit|partial|exactPartial|required|includes|startsWith|endsWith|lowercase|uppercase|normalize|slugify|validate(?:Async)?|(?:safe)?(?:Parse|parse|Encode|encode|Decode|decode)Async|(?:safe)?(?:Encode|encode|Decode|decode))(?:: (?:async )?function \w+)?\([^)]*\) \{\n[^\n]*\n {4}\},?\n/gm
 
 /** Schemas that compile themselves: the content security policy of the page forbids that, so they never do. */
 const COMPILED = 'core.$ZodObjectJIT'

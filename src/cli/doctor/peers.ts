@@ -172,7 +172,7 @@ export function judgePeer({
       `correct the id or the address in ${peer.entry ?? 'peers'}`,
     )
   if (answersAs !== null && roundTrips !== null)
-    return ok('peer', `${id} at ${where} answers, ${formatMs(roundTrips.p50)} there and back`)
+    return ok('peer', `${id} at ${where} answers, round trip ${formatMs(roundTrips.p50)}`)
   const [first] = refused
   if (first !== undefined)
     return failed(

@@ -1,4 +1,4 @@
-/** Checks a node whose agent is running: what it measured itself, and what its peers told it. */
+/** Checks a node whose agent is running: what it measured itself, and what its peers reported. */
 import { AgentUnreachableError, getStatus, type StatusResponse } from '../../service/client/index.ts'
 import type { Config } from '../../service/config/index.ts'
 import { createFetch } from '../fetch.ts'
@@ -57,7 +57,7 @@ function judgeBanner({ level, banner, nodes }: StatusResponse): Finding {
     : warning('group', banner, 'bring the unreachable nodes back')
 }
 
-/** Both directions: what this node hears, and what the peer tells that it hears. */
+/** Both directions: what this node hears, and what the peer reports that it hears. */
 function judgePeers({ self, nodes, mode }: StatusResponse): readonly Finding[] {
   // Nodes in a store exchange no messages.
   if (mode === 'store') return []
@@ -80,7 +80,7 @@ function judgePeers({ self, nodes, mode }: StatusResponse): readonly Finding[] {
           `${name} is heard, but does not hear this node`,
           `let UDP through to ${address ?? id}`,
         )
-      const trip = rttMs === null ? '' : `, ${formatMs(rttMs)} there and back`
+      const trip = rttMs === null ? '' : `, round trip ${formatMs(rttMs)}`
       return ok('peer', `${name} is heard${hearsUs === undefined ? '' : ', and hears this node'}${trip}`)
     })
 }
@@ -96,7 +96,7 @@ function judgeVersions({ version, nodes }: StatusResponse): readonly Finding[] {
       ),
     ]
   const isKnown = nodes.some((node) => node.version !== null)
-  return isKnown ? [ok('version', `all nodes that told their version run ${version}`)] : []
+  return isKnown ? [ok('version', `all nodes that reported their version run ${version}`)] : []
 }
 
 function judgeWarnings({ warnings }: StatusResponse): readonly Finding[] {

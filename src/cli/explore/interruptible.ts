@@ -11,7 +11,7 @@ import { type ExploreFlags, readExploreRequest } from './request.ts'
 /** How long a search may block this thread. */
 const SHORT_MS = 1000
 
-/** `stop`: not 0 if the search shall end. */
+/** `stop`: not 0 if the search should end. */
 export type SearchTask = { readonly flags: ExploreFlags; readonly stop: Int32Array }
 export type SearchReply =
   | { readonly type: 'progress'; readonly progress: SearchProgress }

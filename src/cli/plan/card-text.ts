@@ -11,7 +11,7 @@ export function formatCard({ figures, text }: TrialPlan, measured: Measured): st
     paint('bold', text.headline),
     '',
     heading('It assumes'),
-    ...indented(text.assumes),
+    ...indentLines(text.assumes),
     ...text.advice.map((line) => paint('yellow', `  ${line}`)),
     ...text.broken.map((line) => paint('red', `  NOT true in the simulation: ${line}`)),
     '',
@@ -23,18 +23,18 @@ export function formatCard({ figures, text }: TrialPlan, measured: Measured): st
     `  ${text.worldsMean}`,
     '',
     heading('Overlap'),
-    ...indented(text.overlap),
+    ...indentLines(text.overlap),
     '',
     heading(`Effects of faults (ms, in the ${worstWorlds} worlds)`),
     ...indentedTable(shapeRows(measured.shapes, text)),
-    ...indented(text.shapesMean),
+    ...indentLines(text.shapesMean),
     '',
     heading('Fault tolerance'),
-    ...indented(text.tolerance),
+    ...indentLines(text.tolerance),
     '',
     heading(text.loadTitle),
     ...indentedTable(loadRows(measured.load)),
-    ...indented(text.loadMeans),
+    ...indentLines(text.loadMeans),
     '',
     formatVerdict(measured),
   ].join(NEW_LINE)
@@ -44,12 +44,12 @@ export function heading(text: string): string {
   return paint('bold', text)
 }
 
-export function indented(lines: readonly string[]): readonly string[] {
+export function indentLines(lines: readonly string[]): readonly string[] {
   return lines.map((line) => `  ${line}`)
 }
 
 export function indentedTable(rows: readonly (readonly string[])[]): readonly string[] {
-  return indented(formatTable(rows).split(NEW_LINE))
+  return indentLines(formatTable(rows).split(NEW_LINE))
 }
 
 function figureRows(

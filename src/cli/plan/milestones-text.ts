@@ -3,7 +3,7 @@ import { plural } from '../../core/text.ts'
 import type { MilestonePlan } from '../../protocols/index.ts'
 import type { MeasuredMilestones } from '../../workbench/guarantees/milestones.ts'
 import { NEW_LINE, paint } from '../output.ts'
-import { formatMs, heading, indented, indentedTable } from './card-text.ts'
+import { formatMs, heading, indentedTable, indentLines } from './card-text.ts'
 
 export function formatMilestones({ text, seeds }: MilestonePlan, measured: MeasuredMilestones): string {
   const { rows, idle, isKept } = measured
@@ -18,13 +18,13 @@ export function formatMilestones({ text, seeds }: MilestonePlan, measured: Measu
     paint('bold', text.headline),
     '',
     heading('It assumes'),
-    ...indented(text.assumes),
+    ...indentLines(text.assumes),
     '',
     heading('Times in ms: computed, and measured by simulating this configuration'),
     ...indentedTable([['', 'typical', 'worst', 'median', 'max'], ...lines]),
     '',
     heading('Fault tolerance'),
-    ...indented(text.tolerance),
+    ...indentLines(text.tolerance),
     '',
     heading('Without faults'),
     `  ${text.idle(idle)}`,

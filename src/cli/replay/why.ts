@@ -15,17 +15,17 @@ export function explainLine(trace: Trace, definition: Definition, text: string, 
   if (line > last) throw new UsageError(`--why ${line}: the trace has ${last} lines`)
   const causes = causesOf(trace, asRecorded(definition, trace.header), line - FIRST_RECORD)
   if (isJson)
-    printJson({ causes: causes.map((cause) => ({ ...shown(trace, cause), because: cause.because })) })
+    printJson({ causes: causes.map((cause) => ({ ...showCause(trace, cause), because: cause.because })) })
   else
     for (const cause of causes) {
-      const { atMs, line: at, text: what } = shown(trace, cause)
+      const { atMs, line: at, text: what } = showCause(trace, cause)
       print(`line ${at}, ${atMs} ms: ${what}`)
       if (cause.because !== null) print(`  because ${cause.because}`)
     }
   return EXIT.ok
 }
 
-function shown({ records }: Trace, { record, text }: Cause) {
+function showCause({ records }: Trace, { record, text }: Cause) {
   const { at } = records[record] as TraceRecord
   return { line: record + FIRST_RECORD, atMs: msOf(at), text }
 }

@@ -11,7 +11,7 @@ import type { Direction, LocalGroup } from './local-group.ts'
 export const UP_COMMAND_ROWS: readonly (readonly [string, string])[] = [
   ['kill NODES, restart NODES', 'kill -9, start again'],
   ['pause NODES, resume NODES', 'SIGSTOP, SIGCONT'],
-  ['step-down [NODE]', 'the leader hands leadership over, to any node or to this one'],
+  ['step-down [NODE]', 'the leader hands over, to NODE or to any node'],
   ['partition n1,n2 [n3,n4 ...]', 'cut the links between these parts and the rest'],
   ['cut LINK', 'drop all messages'],
   ['slow LINK MIN..MAX', 'delay each message by MIN to MAX milliseconds'],

@@ -152,7 +152,11 @@ export function consistentHistory(
   }
 
   /** Written out: this is what every ping does. */
-  function beaten(end: LinkEnd, period: number, { estimate, trustedUntil }: Judgement<Plain>): LinkEnd {
+  function recordHeartbeat(
+    end: LinkEnd,
+    period: number,
+    { estimate, trustedUntil }: Judgement<Plain>,
+  ): LinkEnd {
     const { peer, by, counters, downIn, first, waiting, isFull, next, early } = end
     const isSame = period === end.period && estimate === end.estimate && trustedUntil === end.trustedUntil
     if (isSame) return end
@@ -173,7 +177,7 @@ export function consistentHistory(
       body.no >= end.period
     const judged = isPlain ? judge(state, end, body, now) : null
     if (judged === null || judged.trustedUntil <= now) return null
-    const after = beaten(end, body.no, judged)
+    const after = recordHeartbeat(end, body.no, judged)
     return {
       state: after === end ? state : withEnd(state, after),
       effects: [setTimer(WATCH + from, judged.trustedUntil)],
@@ -255,7 +259,7 @@ export function consistentHistory(
         if (no !== this.end.period) this.end = { ...this.end, period: no }
         return
       }
-      this.end = beaten(this.end, no, judged)
+      this.end = recordHeartbeat(this.end, no, judged)
       if (judged.trustedUntil <= this.#now) return
       this.#trustUntil(judged.trustedUntil)
       const { counters, downIn } = this.end

@@ -6,7 +6,7 @@
 import type { Micros, Plain } from '../../core/index.ts'
 import type { Estimator, Judgement } from './estimator.ts'
 
-export function capped<E extends Plain>(inner: Estimator<E>, longestSilence: Micros): Estimator<E> {
+export function capSilence<E extends Plain>(inner: Estimator<E>, longestSilence: Micros): Estimator<E> {
   const cap = (judgement: Judgement<E>, now: Micros): Judgement<E> => {
     const most = now + longestSilence
     return judgement.trustedUntil <= most ? judgement : { estimate: judgement.estimate, trustedUntil: most }

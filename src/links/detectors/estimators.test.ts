@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonical, type Micros, type Plain, whyNotPlain } from '../../core/index.ts'
 import { bertier } from './bertier.ts'
-import { capped } from './capped.ts'
+import { capSilence } from './capped.ts'
 import type { Estimator } from './estimator.ts'
 import { fixedTimeout } from './fixed.ts'
 import { nfdE } from './nfd-e.ts'
@@ -23,7 +23,7 @@ const estimators: readonly (readonly [string, Estimator])[] = [
   ['bertier', bertier({ ...timing, marginFloor: 5000 })],
   ['phi', phi({ ...timing, threshold: 8, sigmaFloor: 5000, pause: 0 })],
   ['reliable', reliable(BOUNDS)],
-  ['nfd-e, capped', capped(nfdE({ ...timing, alpha: 60_000 }), 130_000)],
+  ['nfd-e, capped', capSilence(nfdE({ ...timing, alpha: 60_000 }), 130_000)],
 ]
 
 type Beat = { readonly seq: number; readonly at: Micros }
@@ -127,8 +127,8 @@ const patience: readonly (readonly [string, Estimator, Estimator])[] = [
   ['phi: pause', phiWith({ pause: 0 }), phiWith({ pause: 10_000 })],
   ['reliable: delay', reliable(BOUNDS), reliable({ ...BOUNDS, maxDelay: 30_000 })],
   ['reliable: drift', reliable(BOUNDS), reliable({ ...BOUNDS, drift: 0.01 })],
-  ['cap', capped(phiWith({}), 60_000), capped(phiWith({}), 90_000)],
-  ['capped or not', capped(phiWith({}), 60_000), phiWith({})],
+  ['cap', capSilence(phiWith({}), 60_000), capSilence(phiWith({}), 90_000)],
+  ['capped or not', capSilence(phiWith({}), 60_000), phiWith({})],
 ]
 
 function phiWith(settings: { readonly threshold?: number; sigmaFloor?: Micros; pause?: Micros }): Estimator {

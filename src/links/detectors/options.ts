@@ -13,7 +13,7 @@ import {
   millisecondsOr,
 } from '../../core/index.ts'
 import { bertier } from './bertier.ts'
-import { capped } from './capped.ts'
+import { capSilence } from './capped.ts'
 import type { Estimator } from './estimator.ts'
 import { fixedTimeout } from './fixed.ts'
 import { leaderWatch } from './leader-watch.ts'
@@ -128,15 +128,18 @@ export function estimatorOf(detector: Kind, options: DetectorOptions): Estimator
     case 'fixed':
       return fixedTimeout(microsOf(options.suspectAfterMs))
     case 'nfd-e':
-      return capped(nfdE({ heartbeatEvery, window, alpha: microsOf(options.alphaMs) }) as Estimator, longest)
+      return capSilence(
+        nfdE({ heartbeatEvery, window, alpha: microsOf(options.alphaMs) }) as Estimator,
+        longest,
+      )
     case 'bertier': {
       const marginFloor = microsOf(options.marginFloorMs)
-      return capped(bertier({ heartbeatEvery, window, marginFloor }) as Estimator, longest)
+      return capSilence(bertier({ heartbeatEvery, window, marginFloor }) as Estimator, longest)
     }
     case 'phi': {
       const sigmaFloor = microsOf(options.sigmaFloorMs)
       const settings = { threshold: options.phiThreshold, sigmaFloor, pause: microsOf(options.pauseMs) }
-      return capped(phi({ heartbeatEvery, window, ...settings }) as Estimator, longest)
+      return capSilence(phi({ heartbeatEvery, window, ...settings }) as Estimator, longest)
     }
     case 'reliable':
       return reliable(synchronousBounds(options))

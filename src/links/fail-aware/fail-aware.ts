@@ -248,7 +248,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     const isFormer = !isNew && message.by < known.incarnation
     // A sender that expects an incarnation which this node never had was misled. An Echo shows it the mistake.
     if (isFormer && (!settings.echo || message.for <= state.incarnation)) return unchanged(before)
-    if (settings.echo && message.for !== state.incarnation) return introduced(before, from, message, now)
+    if (settings.echo && message.for !== state.incarnation) return introduce(before, from, message, now)
     const isLower = !isNew && message.number < (known.recent[0] ?? 0)
     const isMistake = isLower && corrects && !known.recent.includes(message.number)
     const recent = isMistake
@@ -293,7 +293,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
    * A datagram for another incarnation of this process, or for none. Its content is ignored. Its sender learns the
    * current incarnation from an Echo. An Echo itself is not answered.
    */
-  function introduced(before: FailAwareState, to: NodeId, message: Datagram, now: Micros): FailAwareStep {
+  function introduce(before: FailAwareState, to: NodeId, message: Datagram, now: Micros): FailAwareStep {
     const [state, place] = placeFor(before, to)
     const echoedAt = state.echoed[place] ?? null
     if (message.body === null || (echoedAt !== null && now - echoedAt < state.terms.fast)) {
@@ -391,7 +391,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
         case 'timer':
           return onOwn(state, now)
         case 'suspended':
-          return { state: awakened(state, now), effects: NOTHING, inputs: [input] }
+          return { state: resetStamps(state, now), effects: NOTHING, inputs: [input] }
         default:
           return { state, effects: NOTHING, inputs: [input] }
       }
@@ -421,7 +421,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
  * same instant. Stamps go on a microsecond later, which is no more than they have lost, so that one before `awakeSince`
  * is from before the suspension; any other is from after it.
  */
-function awakened(state: FailAwareState, now: Micros): FailAwareState {
+function resetStamps(state: FailAwareState, now: Micros): FailAwareState {
   return { ...changed(state, { awakeSince: now + 1 }), startedAt: state.startedAt - 1 }
 }
 

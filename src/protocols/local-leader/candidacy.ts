@@ -60,6 +60,7 @@ export function createCandidacy(
     canLead,
     isEligible,
     isLeading,
+    renewalStartOf,
     settings,
     timingIn,
     leaseUnder,
@@ -368,11 +369,10 @@ export function createCandidacy(
       isContested: state.isContested && candidacy.config.id[0] !== candidacy.epoch,
     })
     const { state: next, effects: level } = pacing.afterRound(led, now - candidacy.at, before === null, now)
-    const { tries, tryTime } = timingIn(next)
     const timers = [
       stopTimer(TIMER.release),
       setTimer(TIMER.expire, until),
-      setTimer(TIMER.alive, Math.max(now, until - tries * tryTime)),
+      setTimer(TIMER.alive, Math.max(now, renewalStartOf(next, until))),
       ...(before === null ? announceLeader(next, now) : NOTHING),
     ]
     const news = [...newsOf(state, candidacy, before === null ? token : undefined), ...level]

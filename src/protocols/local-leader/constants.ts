@@ -152,6 +152,11 @@ export function timingOf(given: Given, lock: Micros | null = null): Timing {
   }
 }
 
+/** What is left of a lease when the first try to renew it takes as long as it may. */
+export function marginOf({ tries, tryTime, collection }: Timing): Micros {
+  return tries * tryTime - collection
+}
+
 /** The longest lease under a lock: the lock on the slowest clock, measured on the fastest. */
 export function leaseOf(lock: Micros, rho: number): Micros {
   return Math.floor(lock * (1 - 2 * rho))

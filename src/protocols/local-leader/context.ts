@@ -12,6 +12,7 @@ import { MOST_PRIORITY } from './bounds.ts'
 import { leaseOf, type Timing } from './constants.ts'
 import type { Election, LocalLeaderMessage, Request } from './messages.ts'
 import type { Rank } from './rank.ts'
+import { renewalLeadOf } from './scaled-timing.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import type { LocalLeaderStable } from './stable.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -62,6 +63,10 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
 
   const isLeading = ({ term }: LocalLeaderState, now: Micros): boolean => term !== null && now < term.until
 
+  /** When a leader renews a lease that ends at `until`. */
+  const renewalStartOf = (state: LocalLeaderState, until: Micros): Micros =>
+    until - renewalLeadOf(timingIn(state), state.pace?.firstTry ?? null)
+
   /** Whether the node votes: it is a voter, and its silence after a restart is over. */
   const isParticipating = (state: LocalLeaderState): boolean =>
     state.silentUntil === null && isVoter(state.vote.config, self)
@@ -108,6 +113,7 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     isGroupNode: (node: NodeId): boolean => indexOf.has(node),
     placeOf: (node: NodeId): number => present(indexOf.get(node), 'node'),
     isLeading,
+    renewalStartOf,
     isParticipating,
     /** Whether the node may be a candidate. */
     isEligible: (state: LocalLeaderState): boolean =>

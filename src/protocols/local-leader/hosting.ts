@@ -10,7 +10,7 @@ import {
 } from '../hosting.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
-import { timingOf } from './constants.ts'
+import { marginOf, timingOf } from './constants.ts'
 import { lowestLevel } from './evidence.ts'
 import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
 import { insightOf, leadUntilOf, pulseOf } from './insight.ts'
@@ -132,8 +132,7 @@ export const localLeaderHosting: PeerHosting = {
     // With adaptive timing: the shortest lease.
     const timing =
       adaptive === null ? timingOf(givenBy(chosen, voters)) : adaptive.timingAt(adaptive.bounds.least)
-    const { lease, tries, tryTime, collection } = timing
-    return { lease, margin: tries * tryTime - collection }
+    return { lease: timing.lease, margin: marginOf(timing) }
   },
   assumptions: localLeaderAssumptions,
   withoutLease: null,

@@ -8,10 +8,11 @@ import { World } from '../../workbench/sim/world.ts'
 import type { Broken } from '../hosting.ts'
 import { catalogue, protocolNamed } from '../index.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
+import { guaranteesOf } from './guarantees.ts'
 import { localLeaderHosting } from './hosting.ts'
 import { ownState } from './insight.ts'
 import { leaseInsightOf } from './lease-insight.ts'
-import { levelFor } from './levels.ts'
+import { levelFor, lockAt } from './levels.ts'
 import { localLeaderOptions } from './options.ts'
 
 const NODES = ids(3)
@@ -52,6 +53,14 @@ describe('the insight into leases', () => {
     expect(seen?.voters.map(({ node }) => node)).toEqual([2, 3])
     expect(seen?.failOver?.worst).toBeLessThan(150_000)
     expect(seen?.failOver?.typical).toBeLessThan(80_000)
+  })
+
+  it('shows how often the leader renews: less often while tries are quick', () => {
+    const renewalOf = (node: NodeId) =>
+      leaseInsightOf(chosen, NODES, stateOf(node, { options: { timing: 'adaptive' } }, 20_000))?.renewalPeriod
+    const { traffic } = guaranteesOf(chosen, NODES, undefined, lockAt(levelFor(60_000)))
+    expect(renewalOf(1)).toBeGreaterThan(1.2 * traffic.renewalPeriod)
+    expect(renewalOf(2)).toBeNull()
   })
 
   it('names the evidence that holds the level up, and who supplied it', () => {

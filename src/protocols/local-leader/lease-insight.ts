@@ -2,12 +2,14 @@
 import type { NodeId, Plain } from '../../core/index.ts'
 import type { LeaseInsight } from '../insight.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
+import { marginOf } from './constants.ts'
 import { amountOf } from './evidence.ts'
 import { guaranteesOf } from './guarantees.ts'
 import { ownState } from './insight.ts'
 import { levelFor, lockAt } from './levels.ts'
 import { NO_LOSS } from './messages.ts'
 import { type LocalLeaderOptions, votersIn } from './options.ts'
+import { renewalLeadOf } from './scaled-timing.ts'
 import type { LocalLeaderState } from './state.ts'
 
 /** Null where the timing is fixed. `state` is the state of the protocol, with or without the layer below. */
@@ -20,9 +22,9 @@ export function leaseInsightOf(
   const { pace, term } = own
   const adaptive = adaptiveTimingOf(chosen, votersIn(chosen, nodes).length)
   if (pace === null || adaptive === null) return null
-  const { bounds, need, peers } = pace
+  const { bounds, need, peers, firstTry } = pace
   const level = presentLevel(own, pace.level)
-  const { failOver, traffic, timing } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
+  const { failOver, timing } = guaranteesOf(chosen, nodes, undefined, lockAt(level))
   const known = peers.flatMap((peer, index) =>
     peer === null ? [] : [{ node: nodes[index] as NodeId, peer }],
   )
@@ -31,10 +33,10 @@ export function leaseInsightOf(
     levels: [bounds.least, bounds.most],
     lock: lockAt(level),
     bounds: [bounds.shortest, bounds.longest],
-    margin: timing.tries * timing.tryTime - timing.collection,
+    margin: marginOf(timing),
     assumed: { sigma: timing.lateness, delta: timing.delay },
     failOver,
-    renewalPeriod: traffic.renewalPeriod,
+    renewalPeriod: term === null ? null : timing.lease - renewalLeadOf(timing, firstTry),
     need:
       term === null
         ? null

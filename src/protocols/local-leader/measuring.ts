@@ -86,7 +86,7 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
     const { late, due: others } = pace.measured
     const { [name]: _fired, ...rest } = others
     const level = levelForDelay(now - due)
-    return withMeasured(state, pace, { late: withSample(late, level, pace.bounds.least), due: rest })
+    return withMeasured(state, pace, { late: withSample(late, level), due: rest })
   }
 
   /** Remembers when timers are due. A timer with a range, or due already, tells nothing. */
@@ -174,7 +174,7 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
     return withMeasured(state, pace, {
       leader: from,
       request,
-      delay: slowness === null ? delay : withSample(delay, slowness, pace.bounds.least),
+      delay: slowness === null ? delay : withSample(delay, slowness),
       losses: missing > MOST_MISSING ? losses : withRequest(losses, missing),
     })
   }
@@ -185,7 +185,7 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
     if (timingAt === null || pace === null) return state
     const { round } = pace.measured
     return withMeasured(state, pace, {
-      round: withSample(round, levelForDelay(length), pace.bounds.least),
+      round: withSample(round, levelForDelay(length)),
     })
   }
 
@@ -195,8 +195,8 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
     const { late, delay, losses } = pace.measured
     const { least, most } = pace.bounds
     return {
-      late: levelOf(late, least),
-      delay: levelOf(delay, least),
+      late: levelOf(late),
+      delay: levelOf(delay),
       loss: lossOf(losses, NO_LOSS),
       least,
       most,

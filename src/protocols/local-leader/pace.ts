@@ -22,6 +22,11 @@ export type Pace = {
   readonly largeAt: Micros
   /** Why the level is what it is. */
   readonly need: Need
+  /**
+   * As a leader with the shortest leases: how long the first try of a renewal may take, judging by the last windows. Null:
+   * as long as the constants say.
+   */
+  readonly firstTry: Micros | null
   /** The level that this node announced last, as a leader. */
   readonly announced: number
   readonly hold: Hold
@@ -68,6 +73,7 @@ export function initialPace(bounds: LevelBounds, level: number, nodes: number, n
     ceiling: bounds.most,
     largeAt: now,
     need: { level, cause: 'quiet', by: null },
+    firstTry: null,
     announced: level,
     hold: initialHold(now),
     unanswered: 0,

@@ -16,34 +16,36 @@ import {
   QUIET,
   quorumNeed,
   type VoterEvidence,
-  type VoterGrants,
 } from './evidence.ts'
 import { HIGHEST_LEVEL, levelFor, lockAt, storedLockFor, withinBounds } from './levels.ts'
 import { createMeasuring } from './measuring.ts'
-import { type LocalLeaderMessage, type Measurements, NO_LOSS } from './messages.ts'
+import { type LocalLeaderMessage, NO_LOSS } from './messages.ts'
 import type { Pace } from './pace.ts'
 import { afterLowering, afterRaise, type Hold, nextLevel } from './policy.ts'
 import { levelOf, UNKNOWN } from './samples.ts'
 import { changed, type LocalLeaderState } from './state.ts'
+import { createVoterReports } from './voter-reports.ts'
 import { votersOf } from './voters.ts'
 
 /** A candidate that too few voters answer this often in a row asks for more time. */
 const UNANSWERED = 2
-/** A voter is not down because some of its answers got lost: the losses are counted already. */
-const ANSWERS_COUNT_FOR: Micros = 1_000_000
 /** By this many levels: about half as much time again. */
 const LEVELS_PER_FAILURE = 2
 
-type LevelChoice = Pick<Pace, 'level' | 'need' | 'hold' | 'ceiling'>
+type LevelChoice = Pick<Pace, 'level' | 'need' | 'hold' | 'ceiling' | 'firstTry'>
+
+/** Twice the time: a timer and the round after it may both be as late as any of the last windows. */
+const SPARE_LEVELS = 3
 
 export type Pacing = ReturnType<typeof createPacing>
 
 export function createPacing(context: Context) {
-  const { self, placeOf, isGroupNode, timingIn, isLeading, stableOf, settings } = context
+  const { self, isGroupNode, timingIn, isLeading, stableOf, settings } = context
   const { longestLockToStore } = settings.rules
   const { adaptive } = settings
   const lossPerDay = adaptive === null ? 1 : adaptive.lossPerDay
   const measuring = createMeasuring(context)
+  const { votersIn, grantsIn } = createVoterReports(context)
   const { isMeasuring, measureRound, slownessOf } = measuring
 
   /** A message is fast by the level in force. The layer below knows only how long it took at most. */
@@ -76,45 +78,17 @@ export function createPacing(context: Context) {
     return level > before ? afterRaise(hold, [before, level], lossPerDay, now) : afterLowering(hold, now)
   }
 
-  /** How old the last answer of a voter may be. A voter that could have answered since counts as down. */
-  const patienceOf = (state: LocalLeaderState): Micros => Math.max(timingIn(state).expires, ANSWERS_COUNT_FOR)
-
-  /** What is known of the voters. A voter that could have answered lately and has not counts as down. */
-  function votersIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterEvidence[] {
-    const patience = patienceOf(state)
-    const isEarly = state.term === null || now - state.term.since < patience
-    return votersOf(state.vote.config).map((node) => {
-      const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
-      const isFresh = peer !== null && peer.evidence !== null && now - peer.at < patience
-      return { node, evidence: isFresh ? peer.evidence : isEarly ? NO_EVIDENCE : null }
-    })
-  }
-
   /** The level that a leader needs. */
   function leaderNeed(state: LocalLeaderState, pace: Pace, now: Micros): Need {
     const { bounds, measured } = pace
-    const { least } = bounds
     const voters = votersIn(state, pace, now)
     const { config } = state.vote
-    const late: Need = { level: levelOf(measured.late, least), cause: 'late', by: self }
-    const round: Need = { level: levelOf(measured.round, least), cause: 'round', by: null }
-    const ofTime = higherNeed(higherNeed(quorumNeed(config, self, voters, least), late), round)
+    const late: Need = { level: levelOf(measured.late), cause: 'late', by: self }
+    const round: Need = { level: levelOf(measured.round), cause: 'round', by: null }
+    const ofTime = higherNeed(higherNeed(quorumNeed(config, self, voters, bounds.least), late), round)
     const need =
       adaptive === null ? ofTime : higherNeed(ofTime, lossNeed(config, self, voters, bounds, adaptive))
     return { ...need, level: withinBounds(bounds, need.level) }
-  }
-
-  /** What each voter grants, as far as this node knows. */
-  function grantsIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterGrants[] {
-    const patience = patienceOf(state)
-    const { least: ownLeast, most: ownMost } = pace.bounds
-    return votersOf(state.vote.config).map((node) => {
-      if (node === self) return { node, grants: { least: ownLeast, most: ownMost, isRecent: true } }
-      const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
-      if (peer === null || peer.evidence === null) return { node, grants: null }
-      const { least, most } = peer.evidence
-      return { node, grants: { least, most, isRecent: now - peer.at < patience } }
-    })
   }
 
   /** A leader uses only levels that a majority grants. On the way to a lower level it skips the others. */
@@ -162,7 +136,22 @@ export function createPacing(context: Context) {
       // A change that is not granted does not happen, and so it was no mistake.
       hold: level === pace.level && level !== next.level ? held : next.hold,
       ceiling: highestGranted(pace.bounds, isLevelGranted),
+      firstTry: firstTryAt(level, pace, isLevelGranted),
     }
+  }
+
+  /**
+   * Longer leases are renewed as often as their constants say, because a leader can lower its level only after a round.
+   * Bounds that leave exactly one lock ask for the constants of that lock: a guarantee card is computed from them.
+   */
+  function firstTryAt(
+    level: number,
+    { bounds, measured: { late, round } }: Pace,
+    isLevelGranted: (level: number) => boolean,
+  ): Micros | null {
+    if (adaptive === null || bounds.shortest === bounds.longest || round.former.total === 0) return null
+    for (let lower = bounds.least; lower < level; lower++) if (isLevelGranted(lower)) return null
+    return adaptive.timingAt(Math.max(levelOf(late), levelOf(round)) + SPARE_LEVELS).tryTime
   }
 
   function applyLevel(state: LocalLeaderState, pace: Pace, choice: LevelChoice): LocalLeaderStep {
@@ -221,7 +210,7 @@ export function createPacing(context: Context) {
    * another node may depend on its vote.
    */
   function candidateNeed(state: LocalLeaderState, pace: Pace): number {
-    const own = levelOf(pace.measured.late, pace.bounds.least)
+    const own = Math.max(levelOf(pace.measured.late), pace.bounds.least)
     const heard = votersOf(state.vote.config).map((node): VoterEvidence => {
       const slowness = isGroupNode(node) ? slownessOf(state, node) : UNKNOWN
       return { node, evidence: slowness === UNKNOWN ? null : { late: 0, delay: slowness, loss: NO_LOSS } }
@@ -293,6 +282,3 @@ export function createPacing(context: Context) {
 export function hasLowerLevel({ pace: is }: LocalLeaderState, { pace: was }: LocalLeaderState): boolean {
   return is !== null && was !== null && is.level < was.level
 }
-
-/** Of a voter whose first answer is still on its way. */
-const NO_EVIDENCE: Measurements = { late: 0, delay: 0, loss: NO_LOSS }

@@ -15,7 +15,7 @@ import type { Election, Reply } from './messages.ts'
 import { changed, type LocalLeaderState, type Term } from './state.ts'
 import { holdsMajorities } from './voters.ts'
 
-export function createEpochRaising({ self, settings, timingIn }: Context) {
+export function createEpochRaising({ self, settings, timingIn, renewalStartOf }: Context) {
   const { mostRequests } = settings
 
   /** A voter has refused this leader: it may have promised a larger epoch to another node. */
@@ -42,9 +42,9 @@ export function createEpochRaising({ self, settings, timingIn }: Context) {
   function isOutbid(state: LocalLeaderState, { outbid, until }: Term, now: Micros): boolean {
     if (outbid === null) return false
     if (mostRequests !== null) return true
-    const { expires, tries, tryTime, lateness } = timingIn(state)
+    const { expires, lateness } = timingIn(state)
     const isLasting = outbid.last - outbid.since >= expires && now - outbid.last < expires
-    return isLasting && now <= until - tries * tryTime + lateness
+    return isLasting && now <= renewalStartOf(state, until) + lateness
   }
 
   /** The largest epoch, if it is the node's own and no node led under it; otherwise a larger one. */

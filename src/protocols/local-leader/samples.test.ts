@@ -13,30 +13,30 @@ import {
 } from './samples.ts'
 
 const of = (...levels: readonly number[]): Samples =>
-  levels.reduce((samples, level) => withSample(samples, level, 3), NO_SAMPLES)
+  levels.reduce((samples, level) => withSample(samples, level), NO_SAMPLES)
 const repeated = (level: number, times: number): readonly number[] =>
   Array.from({ length: times }, () => level)
 
 describe('samples', () => {
   it('give the highest level among few of them', () => {
-    expect(levelOf(NO_SAMPLES, 3)).toBe(3)
-    expect(levelOf(of(0, 1, 3), 3)).toBe(3)
-    expect(levelOf(of(5, 9, 4, 9, 7), 3)).toBe(9)
+    expect(levelOf(NO_SAMPLES)).toBe(0)
+    expect(levelOf(of(0, 1, 3))).toBe(3)
+    expect(levelOf(of(5, 9, 4, 9, 7))).toBe(9)
   })
 
   it('ignore one in a thousand', () => {
-    expect(levelOf(of(20, ...repeated(5, 998)), 3)).toBe(20)
-    expect(levelOf(of(20, ...repeated(5, 999)), 3)).toBe(5)
-    expect(levelOf(of(20, 19, ...repeated(5, 1998)), 3)).toBe(5)
-    expect(levelOf(of(20, 20, ...repeated(5, 998)), 3)).toBe(20)
+    expect(levelOf(of(20, ...repeated(5, 998)))).toBe(20)
+    expect(levelOf(of(20, ...repeated(5, 999)))).toBe(5)
+    expect(levelOf(of(20, 19, ...repeated(5, 1998)))).toBe(5)
+    expect(levelOf(of(20, 20, ...repeated(5, 998)))).toBe(20)
   })
 
   it('count for two windows', () => {
     const first = rotated(of(9, 5), true)
-    expect(levelOf(withSample(first, 6, 3), 3)).toBe(9)
-    const second = rotated(withSample(first, 6, 3), true)
-    expect(levelOf(second, 3)).toBe(6)
-    expect(levelOf(rotated(of(9), false), 3)).toBe(3)
+    expect(levelOf(withSample(first, 6))).toBe(9)
+    const second = rotated(withSample(first, 6), true)
+    expect(levelOf(second)).toBe(6)
+    expect(levelOf(rotated(of(9), false))).toBe(0)
   })
 
   it('keep a peak for two windows', () => {

@@ -3,32 +3,29 @@
  * each other, so that a sample counts for one to two windows. One sample in a thousand is ignored.
  */
 
-/** How many samples there were, and how many of each level above the lowest. */
+/** How many samples there were, and how many of each level. */
 export type Counts = {
   readonly total: number
   /** Sorted by level, the highest first. */
-  readonly above: readonly (readonly [level: number, count: number])[]
+  readonly levels: readonly (readonly [level: number, count: number])[]
 }
 
 export type Samples = { readonly recent: Counts; readonly former: Counts }
 
-const NO_COUNTS: Counts = { total: 0, above: [] }
+const NO_COUNTS: Counts = { total: 0, levels: [] }
 export const NO_SAMPLES: Samples = { recent: NO_COUNTS, former: NO_COUNTS }
 
 const IGNORED = 1 / 1000
 
-/** `least`: the lowest level that the node uses. Samples of that level or a lower one are only counted. */
-export function withSample(samples: Samples, level: number, least: number): Samples {
-  const { recent, former } = samples
+export function withSample({ recent, former }: Samples, level: number): Samples {
   const total = recent.total + 1
-  if (level <= least) return { recent: { total, above: recent.above }, former }
-  const place = recent.above.findIndex(([each]) => each <= level)
-  const known = place < 0 ? undefined : recent.above[place]
-  const above =
+  const place = recent.levels.findIndex(([each]) => each <= level)
+  const known = place < 0 ? undefined : recent.levels[place]
+  const levels =
     known !== undefined && known[0] === level
-      ? recent.above.with(place, [level, known[1] + 1])
-      : recent.above.toSpliced(place < 0 ? recent.above.length : place, 0, [level, 1])
-  return { recent: { total, above }, former }
+      ? recent.levels.with(place, [level, known[1] + 1])
+      : recent.levels.toSpliced(place < 0 ? recent.levels.length : place, 0, [level, 1])
+  return { recent: { total, levels }, former }
 }
 
 /** A new window begins. */
@@ -36,16 +33,16 @@ export function rotated({ recent }: Samples, keepsRecent: boolean): Samples {
   return { recent: NO_COUNTS, former: keepsRecent ? recent : NO_COUNTS }
 }
 
-/** The lowest level that has time for 999 of 1000 samples; `least` when all samples had time there. */
-export function levelOf({ recent, former }: Samples, least: number): number {
+/** The lowest level that has time for 999 of 1000 samples; 0 without samples. */
+export function levelOf({ recent, former }: Samples): number {
   let allowed = Math.floor((recent.total + former.total) * IGNORED)
   let a = 0
   let b = 0
   for (;;) {
-    const [levelA, countA] = recent.above[a] ?? [least, 0]
-    const [levelB, countB] = former.above[b] ?? [least, 0]
+    const [levelA, countA] = recent.levels[a] ?? [0, 0]
+    const [levelB, countB] = former.levels[b] ?? [0, 0]
     const level = Math.max(levelA, levelB)
-    if (level <= least) return least
+    if (level === 0) return 0
     const count = (levelA === level ? countA : 0) + (levelB === level ? countB : 0)
     if (count > allowed) return level
     allowed -= count

@@ -21,6 +21,15 @@ export function timingForLock(given: Given, lock: Micros): Timing {
   )
 }
 
+/**
+ * How long before the end of its lease a leader renews: early enough for all tries. The first of them has time for a round
+ * trip of slow messages. `firstTry`: how long it takes at most, judging by the last ones; null where that is unknown. If
+ * that is less, the leader renews later by the difference. So quick tries save renewals, and leave as much of the lease.
+ */
+export function renewalLeadOf({ tries, tryTime, roundTrip }: Timing, firstTry: Micros | null): Micros {
+  return tries * tryTime - Math.max(0, roundTrip - (firstTry ?? roundTrip))
+}
+
 /** At the highest level a round trip may take this part of the lock: two tries still fit into the lease. */
 const LONGEST_ROUND = 1 / 3
 

@@ -126,7 +126,11 @@ describe('the configuration of a real node', () => {
     const asked = { data: undefined, priority: 3, observer: true, witness: true }
     expect(optionsFor(asked, ['a'])).toEqual({
       problems: [
-        { field: 'data', message: 'is required with omega, whose promises must survive a crash' },
+        {
+          field: 'data',
+          message:
+            'is required with omega, whose promises must survive a crash; give each node a folder of its own',
+        },
         { field: 'peers', message: 'is empty; omega needs at least two nodes' },
         {
           field: 'priority',

@@ -21,7 +21,11 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   const profile = networkOf(asked.profile)
   const problems: Problem[] = []
   const refuse = (field: string, message: string): void => void problems.push({ field, message })
-  if (data === undefined) refuse('data', 'is required with omega, whose promises must survive a crash')
+  if (data === undefined)
+    refuse(
+      'data',
+      'is required with omega, whose promises must survive a crash; give each node a folder of its own',
+    )
   if (nodes.length < 2) refuse('peers', 'is empty; omega needs at least two nodes')
   if (priority !== 0)
     refuse(
@@ -47,7 +51,7 @@ const TOGETHER =
 export const omegaHosting: PeerHosting = {
   name: 'omega',
   needs: 'peers',
-  summary: 'numbered views of the living, no leases, needs `data`',
+  summary: 'numbered views of live nodes, no leases, needs `data`',
   optionsFor,
   /** Users may set single times, within the bounds of the profile's network. */
   problemsWith: (options, { profile }) => findBrokenTimes(networkOf(profile) ?? 'lan', own(options)),

@@ -62,7 +62,7 @@ type Options = z.infer<ReturnType<typeof options>>
 
 export const omegaDefinition = define({
   name: 'omega',
-  title: 'Omega+: numbered views of the living nodes, and a leader once all members of the view agree',
+  title: 'Omega+: numbered views of live nodes, and a leader once all members of the view agree',
   source: 'Franceschetti & Bruck 1999, corrected',
   onlyRecorded: ({ links }) => (links === 'hosted' ? 'links' : null),
   kinds: ['status', 'cand', 'cancel', 'accept', 'attempt', 'attempted', 'withdraw'],

@@ -23,7 +23,11 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   const profile = networkOf(asked.profile)
   const problems: Problem[] = [...defectProblems(options)]
   const refuse = (field: string, message: string): void => void problems.push({ field, message })
-  if (data === undefined) refuse('data', 'is required with recovery, whose job table must survive a crash')
+  if (data === undefined)
+    refuse(
+      'data',
+      'is required with recovery, whose job table must survive a crash; give each node a folder of its own',
+    )
   if (mode === 'local') refuse('mode', 'must be majority with recovery: partitions must not run the same job')
   if (nodes.length < 2) refuse('peers', 'is empty; recovery needs at least two nodes')
   if (nodes.length > MOST_NODES) refuse('peers', `recovery supports at most ${MOST_NODES} nodes`)

@@ -24,7 +24,7 @@ import { LONGEST_LAPSE } from '../omega/omega.ts'
 import { summaryOf } from '../omega/summary.ts'
 import { commands } from './commands.ts'
 import { MISREADINGS } from './defects.ts'
-import { modelled } from './model/modelled.ts'
+import { withModelHost } from './model/modelled.ts'
 import { MODEL_KINDS } from './model/state.ts'
 import { recovery } from './recovery.ts'
 import { settingsOf } from './settings.ts'
@@ -114,7 +114,7 @@ export const recoveryDefinition = define({
     const { jobs, length, every, slots } = chosen
     const bare = recovery(identity, settingsOf(chosen))
     const protocol = chosen.model
-      ? modelled(identity, bare, { jobs, length, every, slots })
+      ? withModelHost(identity, bare, { jobs, length, every, slots })
       : (bare as unknown as Protocol)
     return chosen.links === 'reported' ? protocol : stack(historyLayer(identity, chosen), protocol)
   },

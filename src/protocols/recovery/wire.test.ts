@@ -154,7 +154,7 @@ describe('the options of a real node', () => {
       ['a', 'b'],
       { data: undefined },
       'data',
-      'is required with recovery, whose job table must survive a crash',
+      'is required with recovery, whose job table must survive a crash; give each node a folder of its own',
     ],
     [
       ['a', 'b'],

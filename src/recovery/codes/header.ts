@@ -125,7 +125,7 @@ export function encodeHeader(header: ColumnHeader, checksums: Checksums = CHECKS
 export function decodeHeader(bytes: Uint8Array, checksums: Checksums = CHECKSUMS): DecodedHeader {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const headerLength = checkStart(bytes, view)
-  const checksum = named(CHECKSUM_NAMES, view.getUint8(AT.checksum), 'checksum')
+  const checksum = nameOf(CHECKSUM_NAMES, view.getUint8(AT.checksum), 'checksum')
   const headerChecksum = view.getUint32(headerLength - CHECKSUM_BYTES)
   const computed = checksums[checksum](bytes.subarray(0, headerLength - CHECKSUM_BYTES))
   if (computed !== headerChecksum)
@@ -140,7 +140,7 @@ export function decodeHeader(bytes: Uint8Array, checksums: Checksums = CHECKSUMS
   const job = decodeUtf8(bytes.subarray(FIXED_BYTES, FIXED_BYTES + jobLength))
   if (job === null) throw new InvalidColumnError('job', 'must be valid UTF-8')
   const header: ColumnHeader = {
-    code: named(CODES, view.getUint8(AT.code), 'code'),
+    code: nameOf(CODES, view.getUint8(AT.code), 'code'),
     checksum,
     columns: view.getUint16(AT.columns),
     dataColumns: view.getUint16(AT.dataColumns),
@@ -223,7 +223,7 @@ function totalLengthOf(header: ColumnHeader, headerLength: number): number {
   return headerLength + layout.frameStart(layout.stripes)
 }
 
-function named<Name>(names: readonly Name[], number: number, field: string): Name {
+function nameOf<Name>(names: readonly Name[], number: number, field: string): Name {
   const name = names[number - 1]
   if (name === undefined) throw new InvalidColumnError(field, `number ${number} is unknown`)
   return name

@@ -12,7 +12,7 @@ import {
 } from './placement.ts'
 import type { Entry, GroupView, LeaderState } from './state.ts'
 import { type Commit, compareAssignments, type JobRecord } from './types.ts'
-import { shortened, type Work } from './work.ts'
+import { shortenReason, type Work } from './work.ts'
 
 export function manageJobs(work: Work): void {
   const { view, leader } = work.state
@@ -104,7 +104,7 @@ function reportLost(work: Work, { record, commit: kept }: Entry, commit: Commit,
   const { leader } = work.state
   if (leader === null) return
   const missing = missingHolders(commit, sourcesOf(leader.columns, commit))
-  const reason = shortened(
+  const reason = shortenReason(
     `${found} of ${commit.code.data} columns of checkpoint ${commit.id.epoch}; missing: ${missing.join(', ')}`,
   )
   if (record.status === 'lost' && record.reason === reason) return

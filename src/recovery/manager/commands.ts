@@ -10,7 +10,7 @@ import {
   JOB_NAME,
   type ManagerCommand,
 } from './types.ts'
-import { shortened, type Work } from './work.ts'
+import { shortenReason, type Work } from './work.ts'
 
 type Command<D extends ManagerCommand['do']> = Extract<ManagerCommand, { readonly do: D }>
 
@@ -113,7 +113,7 @@ function finishUpload(work: Work, { id, columns, problems }: Command<'uploaded'>
   const needed = neededColumns(upload.code.data, work.settings.nodes.length)
   if (stored.length < needed) {
     const why = problems.length === 0 ? '' : `: ${problems.join('; ')}`
-    const reason = shortened(`${stored.length} columns are stored; a checkpoint needs ${needed}${why}`)
+    const reason = shortenReason(`${stored.length} columns are stored; a checkpoint needs ${needed}${why}`)
     failUploads(work, (each) => each === upload, reason)
     return null
   }
@@ -163,7 +163,7 @@ function end(
   { id, bad }: Pick<End, 'id' | 'bad'> = READABLE,
 ): string | null {
   if (!work.isRunning({ job, assignment })) return 'this node does not run the job under that assignment'
-  endRun(work, { job, assignment, how, reason: shortened(reason), id, bad })
+  endRun(work, { job, assignment, how, reason: shortenReason(reason), id, bad })
   failUploads(work, (upload) => upload.id.job === job && !upload.isCopy, 'the job has ended')
   return null
 }

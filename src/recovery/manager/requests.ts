@@ -11,7 +11,7 @@ import {
   isSameContent,
   MOST_JOBS,
 } from './types.ts'
-import { shortened, type Work } from './work.ts'
+import { shortenReason, type Work } from './work.ts'
 
 type Request = Extract<ManagerMessage, { readonly kind: 'submit' | 'cancelJob' | 'store' | 'ended' }>
 
@@ -51,7 +51,7 @@ function refuse(
     job,
     epoch,
     stored,
-    reason: shortened(reason),
+    reason: shortenReason(reason),
   })
 }
 
@@ -186,7 +186,7 @@ function endJob(work: Work, from: NodeId, { job, assignment, how, reason, id, ba
       ),
     })
   }
-  const freed = { ...record, owner: null, reason: shortened(reason) }
+  const freed = { ...record, owner: null, reason: shortenReason(reason) }
   if (how === 'finished') putEntry(work, { ...freed, status: 'done', reason: '' }, commit)
   else if (how === 'threw') putEntry(work, { ...freed, status: 'failed' }, commit)
   else if (how === 'declined')

@@ -147,7 +147,7 @@ export class Work {
 }
 
 /** As it fits into a message: printable ASCII that JSON does not escape. */
-export function shortened(reason: string): string {
+export function shortenReason(reason: string): string {
   const plain = reason
     .replaceAll('"', "'")
     .replaceAll('\\', '/')

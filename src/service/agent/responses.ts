@@ -43,7 +43,7 @@ function nodeResponses({ leader, voters, nodes }: GroupStatus): readonly NodeRes
   }))
 }
 
-/** A node with what it told about itself. */
+/** A node, with what it reported about itself. */
 function observedNodes(
   status: GroupStatus,
   self: Pick<ServedGroup, 'node' | 'address'>,

@@ -87,13 +87,15 @@ const observedNode = node.extend({
     .describe('where this node sends datagrams for it; null while its name is not resolved'),
   role: z.enum(['voter', 'witness', 'observer']),
   priority: z.number().nullable(),
-  version: z.string().nullable().describe('null until it has told'),
-  page: z.string().nullable().describe('URL of the page of its agent, if it told one'),
+  version: z.string().nullable().describe('null until it has reported it'),
+  page: z.string().nullable().describe('URL of the page of its agent, if it reported one'),
   rttMs: z.number().nullable().describe('round-trip time from this node to it'),
   hears: hears
     .nullable()
-    .describe('whom it hears, by id: when it last heard the node, and the round-trip time; as it last told'),
-  measured: measured.nullable().describe('what it measured about itself, as it last told'),
+    .describe(
+      'whom it hears, by id: when it last heard the node, and the round-trip time; as it last reported',
+    ),
+  measured: measured.nullable().describe('what it measured about itself, as it last reported'),
 })
 
 const levelCause = z.enum(['late', 'delay', 'round', 'loss', 'quiet', 'bounds', 'inherited'])
@@ -106,7 +108,12 @@ const timing = z.strictObject({
     ),
   levels: z.tuple([z.number(), z.number()]).describe('the lowest and the highest level between the bounds'),
   leaseMs: z.number().describe('length of leases at this level'),
-  renewalMs: z.number().describe('how often the leader renews its lease'),
+  renewalMs: z
+    .number()
+    .nullable()
+    .describe(
+      'how often this leader renews its lease: less often while timers and messages are quick; null on other nodes',
+    ),
   marginMs: z
     .number()
     .describe('what remains of the lease after the slowest renewal that succeeds at the first attempt'),

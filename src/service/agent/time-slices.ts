@@ -1,6 +1,6 @@
 /**
  * Handles requests in slices of time. Node delivers every request that has arrived on any connection before it
- * runs a timer. So a burst of requests would block the thread until all are handled, and cost the agent its lead.
+ * runs a timer. So a burst of requests would block the thread until all are handled, and cost the agent its term.
  */
 
 /** How long requests are handled before timers run. */

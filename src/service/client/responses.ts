@@ -68,7 +68,7 @@ export type Hears = {
   readonly [id: string]: { readonly heardMsAgo: number | null; readonly rttMs: number | null }
 }
 
-/** A node, with what it told about itself. Fields are null until it has told them. */
+/** A node, with what it reported about itself. Fields are null until it has reported them. */
 export type ObservedNodeResponse = NodeResponse & {
   /** HOST:PORT of its datagrams. */
   readonly address: string | null
@@ -130,9 +130,10 @@ export type TimingResponse = {
    */
   readonly level: number
   readonly levels: readonly [least: number, most: number]
-  /** The length of leases at this level, and how often the leader renews its lease. */
+  /** The length of leases at this level. */
   readonly leaseMs: number
-  readonly renewalMs: number
+  /** How often this leader renews its lease: less often while timers and messages are quick. Null on other nodes. */
+  readonly renewalMs: number | null
   /** What remains of the lease after the slowest renewal that succeeds at the first attempt. */
   readonly marginMs: number
   /** The bounds of this node. */

@@ -244,10 +244,15 @@ groups:
       [/--protocol: "ring" runs in the workbench only/],
     ],
     ['a missing key file', GOOD, { keyFile: '/no/key' }, [/--key-file: there is no file \/no\/key; make/]],
-    ['invalid YAML', 'group: [', {}, [/conclave.yaml:\d+:\d+: config: .*must be YAML or JSON/]],
+    ['invalid YAML', 'group: [', {}, [/conclave.yaml:\d+:\d+: config: not valid YAML or JSON: /]],
     ['a file without fields', '- a', {}, [/config: must hold fields/]],
     ['aliases', 'id: &a x\ngroup: *a\n', {}, [/write values out instead of using aliases/]],
-    ['a duplicate field', 'id: a\nid: b\n', {}, [/conclave.yaml:2:1: config: Map keys must be unique/]],
+    [
+      'a duplicate field',
+      'id: a\nid: b\n',
+      {},
+      [/conclave.yaml:2:1: config: not valid YAML or JSON: Map keys must be unique/],
+    ],
     [
       'groups with the same name',
       'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\ngroups: [{ group: x }, { group: x }]',

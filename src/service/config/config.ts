@@ -11,7 +11,7 @@ import { type FileConfig, readConfigFile } from './file.ts'
 import { type HttpTls, readHttpSecurity } from './http-security.ts'
 import type { JoinOptions } from './join-options.ts'
 import { type KeyFile, readKeyFile, readTokenFile } from './keys.ts'
-import { chosenGroups, type Layered, layered, placeIn, type Sources } from './layers.ts'
+import { chosenGroups, type Layered, mergeLayers, placeIn, type Sources } from './layers.ts'
 import { peerListProblems } from './peer-list.ts'
 import {
   type FieldProblem,
@@ -60,12 +60,12 @@ export function configFrom(sources: Sources): Config {
   const file = sources.file === null ? null : readConfigFile(sources.file)
   const listed = (file?.fields['groups'] as readonly FileConfig['fields'][] | undefined) ?? null
   const problems: Problem[] = []
-  const whole = layered(sources, file, PROCESS_FIELDS, null)
+  const whole = mergeLayers(sources, file, PROCESS_FIELDS, null)
   const process = checked(processSchema, whole, problems, []) as ProcessConfig | null
   type Over = { readonly node: NodeConfig; readonly merged: Layered; readonly path: readonly PropertyKey[] }
   const groups = chosenGroups(sources, listed).flatMap((place): readonly (Over | StoreGroup)[] => {
     const path = place === null ? [] : ['groups', place]
-    const merged = layered(sources, file, NODE_FIELDS, place)
+    const merged = mergeLayers(sources, file, NODE_FIELDS, place)
     const isOwn = (field: string): boolean =>
       place === null || merged.from[field] !== file?.placeOf([field]) || merged.from[field] === 'default'
     if (isInStore(merged.values['protocol'])) return storeGroup(merged, path, isOwn, problems)

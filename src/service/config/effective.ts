@@ -7,7 +7,7 @@ type Fields = { readonly [field: string]: unknown }
 export function effectiveJson({ process, groups, from, warnings }: Config): object {
   return {
     ...process,
-    groups: groups.map(({ node }) => shown(node)),
+    groups: groups.map(({ node }) => hideSecrets(node)),
     from: { ...from, groups: groups.map((group) => group.from) },
     warnings,
   }
@@ -17,16 +17,16 @@ export function effectiveText({ process, groups, from }: Config): string {
   const [only] = groups
   const lines = block(process, from, '')
   if (groups.length === 1 && only !== undefined)
-    return [...block(shown(only.node), only.from, ''), ...lines].join('\n')
+    return [...block(hideSecrets(only.node), only.from, ''), ...lines].join('\n')
   const listed = groups.flatMap((group) => {
-    const [first = '', ...rest] = block(shown(group.node), group.from, '    ')
+    const [first = '', ...rest] = block(hideSecrets(group.node), group.from, '    ')
     return [`  - ${first.trimStart()}`, ...rest]
   })
   return [...lines, 'groups:', ...listed].join('\n')
 }
 
 /** Without secrets: a user of the file adds them again. */
-function shown({ store, fencing, ...node }: Fields): Fields {
+function hideSecrets({ store, fencing, ...node }: Fields): Fields {
   return {
     ...node,
     ...(store === undefined ? {} : { store: shownStore(store) }),

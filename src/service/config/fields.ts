@@ -110,7 +110,7 @@ export const nodeFields = {
     ),
   keyFile: z
     .union([path, z.array(path).min(1)])
-    .describe('the file of the cluster key, at least 16 bytes; of several keys the first seals and all open'),
+    .describe("the file of the group's key, at least 16 bytes; of several keys the first seals and all open"),
   secrecy: z.boolean().describe('encrypts datagrams as well as authenticating them; the same on all nodes'),
   data: path.describe(
     'the data directory, for state that must survive a crash; given for several groups, each has a directory in it',
@@ -134,12 +134,12 @@ export const nodeFields = {
   profile: z
     .enum(['fast', 'lan', 'region', 'wan'])
     .describe(
-      'the network between the nodes; it determines the timing: bounds of leases (`timing: adaptive`) or constants. fast: quiet hosts side by side, leases from 20 ms to 2 s',
+      'the network between the nodes; it determines the timing: bounds of leases (`timing: adaptive`) or constants. fast: quiet hosts side by side, leases from 20 ms to 2 s; only with the default protocol',
     ),
   timing: z
     .enum(['fixed', 'adaptive'])
     .describe(
-      'adaptive: the leader measures how late nodes and messages are, and chooses the shortest lease that the measurements allow; fixed: constants, which must be the same on all nodes',
+      'adaptive: the leader measures how late nodes and messages are, and chooses the shortest lease that the measurements allow; fixed: constants, which must be the same on all nodes. Without it: adaptive with the default protocol in majority mode, unless `options` sets a constant; otherwise fixed',
     ),
   leaseMinMs: leaseMs.describe(
     'with `timing: adaptive`: the shortest lease; shorter leases fail over sooner and cost more messages. Without it, from the profile',

@@ -45,12 +45,12 @@ describe('a file that cannot be used', () => {
     [
       'a tab',
       'group:\n\tid: a',
-      [expect.stringMatching(/^c\.yaml:\d+:\d+: config: .*: it must be YAML or JSON$/)],
+      [expect.stringMatching(/^c\.yaml:\d+:\d+: config: not valid YAML or JSON: /)],
     ],
     [
       'an open quote',
       'group: "g',
-      [expect.stringMatching(/^c\.yaml:1:\d+: config: .*it must be YAML or JSON$/)],
+      [expect.stringMatching(/^c\.yaml:1:\d+: config: not valid YAML or JSON: /)],
     ],
     [
       'an alias',
@@ -92,7 +92,7 @@ describe('reading', () => {
 
   it('names a file that does not exist, and why one cannot be read', () => {
     expect(() => readConfigFile('/no/c.yaml')).toThrow(
-      '/no/c.yaml: config: there is no such file: is the path right?',
+      '/no/c.yaml: config: there is no such file; correct --config or CONCLAVE_CONFIG',
     )
     expect(() => readConfigFile(folder)).toThrow(`${folder}: config: cannot be read: EISDIR`)
   })

@@ -17,7 +17,10 @@ export function readConfigFile(name: string): FileConfig {
     text = readFileSync(name, 'utf8')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    const why = code === 'ENOENT' ? 'there is no such file: is the path right?' : `cannot be read: ${message}`
+    const why =
+      code === 'ENOENT'
+        ? 'there is no such file; correct --config or CONCLAVE_CONFIG'
+        : `cannot be read: ${message}`
     throw new InvalidConfigError([{ field: 'config', place: name, message: why }])
   }
   return parseConfig(name, text)
@@ -34,7 +37,7 @@ export function parseConfig(name: string, text: string): FileConfig {
   }
   const [broken] = document.errors
   if (broken !== undefined) {
-    const message = `${broken.message.split('\n')[0]}: it must be YAML or JSON`
+    const message = `not valid YAML or JSON: ${broken.message.split('\n')[0]}`
     throw new InvalidConfigError([{ field: 'config', place: at(broken.pos[0]), message }])
   }
   const fields: unknown = readable(name, () => document.toJS({ maxAliasCount: 0 }))

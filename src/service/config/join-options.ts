@@ -34,7 +34,7 @@ export type JoinOptions = WorkOptions & {
    * all have answered. A host may be a name. It is resolved again when the peer stops answering.
    */
   readonly peers: readonly string[]
-  /** The cluster key, or several: the first seals, all open. */
+  /** The group's key, or several: the first seals, all open. */
   readonly key: Uint8Array | readonly Uint8Array[]
   /** Encrypts datagrams as well as authenticating them. */
   readonly secrecy?: boolean

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from './file.ts'
-import { chosenGroups, type GivenValue, layered, placeIn, type Sources } from './layers.ts'
+import { chosenGroups, type GivenValue, mergeLayers, placeIn, type Sources } from './layers.ts'
 
 const given = (fields: { readonly [field: string]: unknown }, by: string): { [field: string]: GivenValue } =>
   Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, { value, by: `${by}${field}` }]))
@@ -25,19 +25,19 @@ describe('the strongest value of a field', () => {
     ['the field outside of the groups', sources(), 1, 'wan', 'f:1:10'],
     ['the field of a file without groups', sources(), null, 'wan', 'f:1:10'],
   ])('is that of %s', (_what, from, group, value, by) => {
-    const merged = layered(from, file, ['profile'], group)
+    const merged = mergeLayers(from, file, ['profile'], group)
     expect([merged.values['profile'], merged.from['profile']]).toEqual([value, by])
   })
 
   it('is the default where nothing gives it, and missing where there is no default', () => {
-    expect(layered(sources(), null, ['profile', 'listen', 'traceSteps'], null)).toEqual({
+    expect(mergeLayers(sources(), null, ['profile', 'listen', 'traceSteps'], null)).toEqual({
       values: { profile: 'lan', traceSteps: 4096 },
       from: { profile: 'default', traceSteps: 'default' },
     })
   })
 
   it('may be false, zero or empty', () => {
-    const merged = layered(
+    const merged = mergeLayers(
       sources({ sticky: false, priority: 0, peers: [] }),
       file,
       ['sticky', 'priority', 'peers'],
@@ -53,7 +53,12 @@ it('merges single options of all sources, and names each source', () => {
     'f',
     'options: { a: 1, b: 1, c: 1, d: 1 }\ngroups: [{ group: x, options: { b: 2, c: 2, d: 2 } }]',
   )
-  const merged = layered(sources({ options: { d: 4 } }, { options: { c: 3, d: 3 } }), file, ['options'], 0)
+  const merged = mergeLayers(
+    sources({ options: { d: 4 } }, { options: { c: 3, d: 3 } }),
+    file,
+    ['options'],
+    0,
+  )
   expect(merged).toEqual({
     values: { options: { a: 1, b: 2, c: 3, d: 4 } },
     from: { options: '--options, CONCLAVE_options, f:2:31, f:1:10' },
@@ -68,30 +73,30 @@ describe('the data directory', () => {
     ['its own, as given', sources(), 1, '/own'],
     ['a folder in that of the flag', sources({ data: '/f' }), 1, '/f/y'],
   ])('of a listed group is %s', (_what, from, group, expected) => {
-    expect(layered(from, file, ['data', 'group'], group).values['data']).toBe(expected)
+    expect(mergeLayers(from, file, ['data', 'group'], group).values['data']).toBe(expected)
   })
 
   it.each(['../evil', '..', '.', 'a/b', 'a\\b', '/etc', 'a\0b'])('is never named %j', (group) => {
     const evil = parseConfig('f', `data: /d\ngroups:\n  - group: ${JSON.stringify(group)}\n`)
-    const { values, folderProblem } = layered(sources(), evil, ['data', 'group'], 0)
+    const { values, folderProblem } = mergeLayers(sources(), evil, ['data', 'group'], 0)
     expect([values['data'], folderProblem]).toEqual([
       '/d',
       'cannot name a folder in /d; use a name without / and \\ that is not . or .., or give this group a data folder of its own',
     ])
     const own = parseConfig('f', `groups:\n  - { group: ${JSON.stringify(group)}, data: /own }\n`)
-    const separate = layered(sources(), own, ['data', 'group'], 0)
+    const separate = mergeLayers(sources(), own, ['data', 'group'], 0)
     expect([separate.values['data'], separate.folderProblem]).toEqual(['/own', undefined])
   })
 
   it.each(['x', 'with space = ok', 'a.b', '...', 'büro', 'a..b', '%2F'])('may be named %j', (group) => {
     const plain = parseConfig('f', `data: /d\ngroups:\n  - group: ${JSON.stringify(group)}\n`)
-    const { values, folderProblem } = layered(sources(), plain, ['data', 'group'], 0)
+    const { values, folderProblem } = mergeLayers(sources(), plain, ['data', 'group'], 0)
     expect([values['data'], folderProblem]).toEqual([`/d/${group}`, undefined])
   })
 
   it('of a single group is the given one', () => {
     const one = parseConfig('f', 'group: x\ndata: /d\n')
-    expect(layered(sources(), one, ['data', 'group'], null).values['data']).toBe('/d')
+    expect(mergeLayers(sources(), one, ['data', 'group'], null).values['data']).toBe('/d')
   })
 })
 

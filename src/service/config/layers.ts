@@ -45,7 +45,7 @@ export function chosenGroups(
  * The value of each field with the highest precedence: a flag, a variable, the group in the file, the file, the default.
  * `group` is the index of the group in the list of the file, if it has one.
  */
-export function layered(
+export function mergeLayers(
   { flags, environment }: Sources,
   file: FileConfig | null,
   fields: readonly string[],

@@ -69,6 +69,7 @@ function kindOf(schema: Schema): string {
   if (schema.type === 'array')
     return `list of ${schema.items === undefined ? 'values' : kindOf(schema.items)}`
   if (schema.type === 'integer') return `whole number, ${schema.minimum} to ${schema.maximum}`
+  if (schema.type === 'number') return `number, ${schema.minimum} to ${schema.maximum}`
   if (schema.type === 'boolean') return '`true`, `false`'
   if (schema.type === 'object') return 'object'
   return FORMS.find(([sign]) => schema.pattern?.includes(sign))?.[1] ?? 'text'

@@ -53,14 +53,14 @@ const text = (encoded: string): string => Buffer.from(encoded, 'base64').toStrin
 export async function openEtcd(options: EtcdOptions, group: string): Promise<CellStore> {
   const { ask, close } = openGateway(options)
   try {
-    return await opened(options, group, ask, close)
+    return await create(options, group, ask, close)
   } catch (error) {
     close()
     throw error
   }
 }
 
-async function opened(options: EtcdOptions, group: string, ask: Ask, close: () => void): Promise<CellStore> {
+async function create(options: EtcdOptions, group: string, ask: Ask, close: () => void): Promise<CellStore> {
   const start = `${options.prefix}/${safeName(group)}/`
   const status = await firstStatus(options, ask)
   const place = `${options.endpoints.join(', ')}, keys ${start}`

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkedSeldom, hostClock, MAX_CHECK_INTERVAL, MIN_SUSPENSION, openHostClock } from './clock.ts'
+import { checkSeldom, hostClock, MAX_CHECK_INTERVAL, MIN_SUSPENSION, openHostClock } from './clock.ts'
 
 describe('the second clock', () => {
   const clocks = () => {
@@ -60,7 +60,7 @@ describe('the second clock', () => {
       },
       close() {},
     }
-    const clock = checkedSeldom(counted, () => Math.floor(time.wall / 1000))
+    const clock = checkSeldom(counted, () => Math.floor(time.wall / 1000))
     const pass = (micros: number, asleep = 0, set = 0): number => {
       time.now += micros
       time.wall += micros + asleep + set

@@ -75,7 +75,7 @@ export const MAX_CHECK_INTERVAL: Micros = 20_000
  * read when the wall clock has run ahead of the first, and periodically. Only a sleep during which the wall clock was
  * also set back is detected later, by at most `MAX_CHECK_INTERVAL`.
  */
-export function checkedSeldom(clock: HostClock, wall: () => number = Date.now): HostClock {
+export function checkSeldom(clock: HostClock, wall: () => number = Date.now): HostClock {
   let askedAt = Number.NEGATIVE_INFINITY
   let aheadThen = 0
   return {
@@ -107,5 +107,5 @@ export function openHostClock(file = '/proc/uptime'): HostClock {
     const [seconds = '0'] = buffer.toString('latin1', 0, length).split(' ')
     return Math.round(Number(seconds) * 1_000_000)
   }
-  return checkedSeldom(hostClock(bootTime, monotonicNow, () => closeSync(descriptor)))
+  return checkSeldom(hostClock(bootTime, monotonicNow, () => closeSync(descriptor)))
 }

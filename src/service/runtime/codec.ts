@@ -50,7 +50,7 @@ const NO_LAYOUTS: WireFormat = { layouts: [], fault: () => null }
 /** A message of a node with another configuration, perhaps of another protocol. It shows only that there is one. */
 const UNREAD: Message = { kind: 'unread' }
 
-function joined(name: string, format: WireFormat, config: number | null): JoinedGroup {
+function createJoinedGroup(name: string, format: WireFormat, config: number | null): JoinedGroup {
   return { name, digest: groupDigest(name), messages: new MessageCodec(format), config }
 }
 
@@ -65,7 +65,7 @@ export class Codec {
    * False when another group has the same digest.
    */
   learn(name: string, format: WireFormat, config: number | null = null): boolean {
-    const group = joined(name, format, config)
+    const group = createJoinedGroup(name, format, config)
     const known = this.#byDigest.get(group.digest)
     if (known !== undefined && known.name !== name) return false
     this.#groups.set(name, group)
@@ -126,7 +126,7 @@ export class Codec {
   #writeParts(writer: Writer, parts: readonly Part[]): void {
     writer.u32(parts.length)
     for (const { group: name, config, body } of parts) {
-      const group = this.#groups.get(name) ?? joined(name, NO_LAYOUTS, null)
+      const group = this.#groups.get(name) ?? createJoinedGroup(name, NO_LAYOUTS, null)
       let message = encoded.get(body)
       if (message === undefined) {
         message = group.messages.encode(body)

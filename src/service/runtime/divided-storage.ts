@@ -53,7 +53,7 @@ export class DividedStorage implements Storage {
   /** The stored data of a group that is about to be joined. If it cannot be joined, its folder is closed. */
   add(group: string, storage: Storage): Plain {
     try {
-      const kept = checked(group, storage.load() ?? { layer: 0, upper: null })
+      const kept = checkKept(group, storage.load() ?? { layer: 0, upper: null })
       const part = { storage, kept }
       if (this.#incarnation !== null) {
         if (kept.layer > this.#incarnation) throw new LaterIncarnationError(group)
@@ -101,7 +101,7 @@ export class DividedStorage implements Storage {
 }
 
 /** A process must not start with an incarnation that peers would refuse. */
-function checked(group: string, data: Plain): Kept {
+function checkKept(group: string, data: Plain): Kept {
   const { layer } = (data ?? {}) as { readonly layer?: Plain }
   if (Number.isInteger(layer) && (layer as number) >= 0 && (layer as number) < MOST_IN_SESSION - 1)
     return data as Kept

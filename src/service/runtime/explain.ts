@@ -49,7 +49,7 @@ export function explainExpiry(evidence: Evidence, assumed: Assumed): Explanation
     const length = silentFor === null ? '' : ` for ${showMs(silentFor)}`
     return {
       kind: 'partitioned',
-      detail: `this node heard nothing from ${listed(silent)}${length}, and the others are no majority`,
+      detail: `this node heard nothing from ${listIds(silent)}${length}, and the others are no majority`,
       node: null,
     }
   }
@@ -104,7 +104,7 @@ export function showLimit(name: string, micros: Micros): string {
   return `${name} is ${name.endsWith('Ms') ? micros / 1000 : showMs(micros)}`
 }
 
-export function listed(ids: readonly NodeId[]): string {
+export function listIds(ids: readonly NodeId[]): string {
   if (ids.length < 2) return ids.join('')
   return `${ids.slice(0, -1).join(', ')} and ${ids.at(-1)}`
 }

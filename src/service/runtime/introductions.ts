@@ -1,6 +1,6 @@
 /**
  * Introductions. Where the configuration gives only an address, the process there is asked for its id. Only holders of
- * the cluster key can ask and answer. An answer repeats the number of the question, so a replayed answer has no effect.
+ * the group's key can ask and answer. An answer repeats the number of the question, so a replayed answer has no effect.
  */
 import { randomInt } from 'node:crypto'
 import type { Message, NodeId } from '../../core/index.ts'

@@ -6,7 +6,7 @@
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { HearingReport } from './abouts.ts'
 import { type Address, showAddress } from './directory.ts'
-import { listed } from './explain.ts'
+import { listIds } from './explain.ts'
 
 export type LinkWatchHooks = {
   /** `peer`: the node that it is about; null if it is about this process. */
@@ -197,7 +197,7 @@ export class LinkWatch {
     const report = this.#hooks.reportOf(id)
     if (report === null || report.ageMs > MAX_REPORT_MS) return
     // After a pause of either node, the first report is about the time before. A peer that has just started has heard
-    // nobody yet, even if it was away for so short a time that it seems never to have been silent.
+    // no node yet, even if it was away for so short a time that it seems never to have been silent.
     if (Math.min(heardFor, report.sinceMs * 1000) - report.ageMs * 1000 < SILENT) return
     const own = report.hears[String(this.#self)]
     if (own === undefined) return
@@ -243,7 +243,7 @@ export class LinkWatch {
     if (current.length === 0) return
     this.#report(
       'link',
-      `${id} is not heard here, but ${listed(current)} ${current.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
+      `${id} is not heard here, but ${listIds(current)} ${current.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
       id,
       key,
     )

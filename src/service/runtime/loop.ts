@@ -341,7 +341,8 @@ export class Loop {
   #ring(): void {
     this.#alarm = null
     this.#hasExpired = false
-    this.#expire()
+    if (this.#clock.now() < this.#dueAt) this.#setAlarm()
+    else this.#expire()
   }
 
   /**

@@ -1,5 +1,5 @@
 /**
- * Seals datagrams, so that only holders of the cluster key can create them.
+ * Seals datagrams, so that only holders of the group's key can create them.
  *
  * A sealed datagram starts with one byte for the format and four bytes that identify the key. Authenticated datagrams
  * end with the first 16 bytes of an HMAC-SHA256 over everything before. Encrypted datagrams use AES-256-GCM with a
@@ -84,7 +84,7 @@ export function sealer(keys: readonly Uint8Array[], secrecy: boolean): Sealer {
 function derive(key: Uint8Array): Key {
   if (key.length < LEAST_KEY) {
     throw new InvalidKeyError(
-      `the cluster's key has ${key.length} bytes, at least ${LEAST_KEY} are needed: make one with "head -c 32 /dev/urandom"`,
+      `the group's key has ${key.length} bytes, at least ${LEAST_KEY} are needed: make one with "head -c 32 /dev/urandom"`,
     )
   }
   const part = (purpose: string): Buffer => createHmac('sha256', key).update(`conclave ${purpose}`).digest()

@@ -177,7 +177,7 @@ function misjudgedDelays(known: Known): readonly Broken[] {
       broken.push({ touches: 'safety', text })
     }
   }
-  return truncated(broken, 'more messages counted as fast although they were not')
+  return truncate(broken, 'more messages counted as fast although they were not')
 }
 
 function layerState(state: Plain | undefined): FailAwareState | null {
@@ -285,7 +285,7 @@ function failedWrites(known: Known): readonly Broken[] {
 }
 
 /** The first three, and the number of the rest. */
-function truncated(broken: readonly Broken[], more: string): readonly Broken[] {
+function truncate(broken: readonly Broken[], more: string): readonly Broken[] {
   const [first] = broken
   if (first === undefined || broken.length <= 3) return broken
   return [...broken.slice(0, 3), { touches: first.touches, text: `${broken.length - 3} ${more}` }]

@@ -32,7 +32,7 @@ type Piece = {
 export function runsOf(files: readonly TraceFile[]): readonly Run[] {
   const pieces = files.map(pieceOf)
   const names = [...new Set(pieces.map(({ recording }) => recording.run))]
-  const runs = names.map((name) => joined(pieces.filter(({ recording }) => recording.run === name)))
+  const runs = names.map((name) => joinPieces(pieces.filter(({ recording }) => recording.run === name)))
   const wallEnd = ({ recording }: Run): number => recording.takenAt + recording.wallAhead
   return runs.toSorted((a, b) => String(a.node).localeCompare(String(b.node)) || wallEnd(a) - wallEnd(b))
 }
@@ -61,7 +61,7 @@ function pieceOf({ file, trace }: TraceFile): Piece {
 /**
  * Joins the traces of one run. Steps that occur in an earlier trace are skipped, and a gap starts with its `resume`.
  */
-function joined(pieces: readonly Piece[]): Run {
+function joinPieces(pieces: readonly Piece[]): Run {
   const ordered = pieces.toSorted((a, b) => a.recording.skipped - b.recording.skipped)
   const steps: Placed[] = []
   let next = 0

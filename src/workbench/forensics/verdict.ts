@@ -37,7 +37,7 @@ export function judge(
   )
   const watch = new Watch(monitor(judgeable, [], factsOf(definition, nodes, options)))
   const leaderships = new TermRecorder()
-  const all = observed(runs, events, scale, views)
+  const all = observe(runs, events, scale, views)
   for (const seen of all) leaderships.observe(seen)
   const known = forensics?.complete<Observation>(all, runs, outputOf) ?? all
   for (const seen of known) watch.observe(seen)
@@ -53,7 +53,7 @@ function outputOf(at: Micros, node: NodeId, event: Output): Observation {
 }
 
 /** All observations in order, starting at time 0. */
-function observed(
+function observe(
   runs: readonly Run[],
   events: readonly Event[],
   scale: Scale,

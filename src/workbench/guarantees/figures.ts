@@ -54,7 +54,7 @@ export function figure(
   return [
     {
       name,
-      computed: { typicalMs: typical === null ? null : rounded(typical), worstMs: roundUpMs(worst) },
+      computed: { typicalMs: typical === null ? null : roundToMs(typical), worstMs: roundUpMs(worst) },
       punctual: punctual === undefined ? null : statsOf(punctual),
       late: late === undefined ? null : statsOf(late),
       exceeded: samples.some((each) => each !== undefined && isBeyond(each, worst)),
@@ -86,11 +86,11 @@ export function shapeOf(
 }
 
 export function statsOf(of: Distribution): Stats {
-  const ms = (micros: Micros | null): number | null => (micros === null ? null : rounded(micros))
+  const ms = (micros: Micros | null): number | null => (micros === null ? null : roundToMs(micros))
   return {
     runs: of.count + of.censored,
     none: of.censored,
-    meanMs: of.count === 0 ? null : rounded(of.sum / of.count),
+    meanMs: of.count === 0 ? null : roundToMs(of.sum / of.count),
     p50Ms: ms(quantile(of, 0.5)),
     p99Ms: ms(quantile(of, 0.99)),
     maxMs: of.count === 0 ? null : msOf(of.max),
@@ -98,7 +98,7 @@ export function statsOf(of: Distribution): Stats {
 }
 
 /** Milliseconds to a hundredth. */
-function rounded(micros: Micros): number {
+function roundToMs(micros: Micros): number {
   return Math.round(micros / 10) / 100
 }
 

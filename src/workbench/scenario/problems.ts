@@ -71,15 +71,15 @@ type Part = {
 
 /** The fields that an object may have at a path of a schema; none where that is not known. */
 function fieldsAt(schema: z.ZodType | null, path: readonly PropertyKey[]): readonly string[] {
-  let part = unwrapped(schema as unknown as Part | null)
+  let part = unwrap(schema as unknown as Part | null)
   for (const key of path) {
-    part = unwrapped(typeof key === 'number' ? part?.def?.element : part?.shape?.[String(key)])
+    part = unwrap(typeof key === 'number' ? part?.def?.element : part?.shape?.[String(key)])
   }
   return Object.keys(part?.shape ?? {})
 }
 
 /** Without defaults, optional and nullable around it. */
-function unwrapped(part: Part | null | undefined): Part | null {
+function unwrap(part: Part | null | undefined): Part | null {
   let inner = part ?? null
   while (inner?.def?.innerType !== undefined || inner?.def?.in !== undefined)
     inner = inner.def.innerType ?? inner.def.in ?? null

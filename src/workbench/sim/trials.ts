@@ -136,14 +136,14 @@ export function runTrial(
   return {
     runs: 1,
     idle: 0,
-    detected: sampled(detected),
-    restored: sampled(restored),
-    stopped: sampled(stopped),
+    detected: distributionOf(detected),
+    restored: distributionOf(restored),
+    stopped: distributionOf(stopped),
     violations: violated.map(({ name, why }) => ({ seed, spec: name, why })),
   }
 }
 
-function sampled(sample: Micros | null): Distribution {
+function distributionOf(sample: Micros | null): Distribution {
   return sample === null ? withCensored(EMPTY_DISTRIBUTION) : withSample(EMPTY_DISTRIBUTION, sample)
 }
 

@@ -7,7 +7,7 @@ import type { Spec } from './spec.ts'
  */
 export const independentLeaders: Spec<readonly Member[]> = {
   name: 'independent-leaders',
-  title: 'once settled, no two leaders can talk to each other, and everybody else can talk to one',
+  title: 'once settled, no two leaders can talk to each other, and every other process can talk to one',
   source: "follows from Stoller's proof sketch: the leaders are a maximal independent set",
   when: 'settled',
   fold: members,

@@ -50,7 +50,7 @@ type ViewOrOutput = Observation & { readonly type: 'view' | 'down' | 'up' }
 export const majorityLeads: Spec<MajorityLeads> = {
   name: 'majority-leads',
   title:
-    'while one node is linked both ways with a majority of the voters and can store its vote, somebody leads and stays',
+    'while one node is linked both ways with a majority of the voters and can store its vote, some node leads and stays the leader',
   source:
     'the service that an application expects; weaker than T, which asks for a whole partition of linked nodes',
   when: 'always',

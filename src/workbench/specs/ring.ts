@@ -70,7 +70,7 @@ export const ringSafety: Spec<RingMemory> = {
 
 export const ringLiveness: Spec<RingMemory> = {
   name: 'ring-liveness',
-  title: 'once settled, if anybody began an election, every living process has a leader that is alive',
+  title: 'once settled, if a process began an election, every living process has a leader that is alive',
   source: 'Edinburgh lecture 11, Liveness, for the ring; a crashed leader does not count',
   when: 'settled',
   fold: memory,

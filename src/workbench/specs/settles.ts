@@ -17,7 +17,7 @@ const REMEMBERED = 400
  */
 export const settles: Spec<Calm> = {
   name: 'settles',
-  title: 'once settled, nobody changes its leader until something happens',
+  title: 'once settled, no node changes its leader until something happens',
   source: 'Stoller 1999, Assertion 4\' ("remains in that state as long as the system remains stable")',
   when: 'settled',
   fold: {

@@ -15,7 +15,7 @@ type Tokens = {
  */
 export const tokens: Spec<Tokens> = {
   name: 'tokens',
-  title: 'the token of every leadership is larger than that of every leadership that began before it',
+  title: 'the token of every term is larger than that of every term that began before it',
   source: 'fencing tokens; the paper has none',
   when: 'always',
   fold: {
@@ -37,7 +37,7 @@ export const tokens: Spec<Tokens> = {
       }
       const isOld = token === largest.token && node === largest.owner
       const why = isOld
-        ? `${node} leads again with token ${token}, though that leadership had ended`
+        ? `${node} leads again with token ${token}, though that term had ended`
         : `${node} begins to lead with token ${token}, after ${largest.owner} has led with ${largest.token}`
       return { leases: after, largest, wrong: wrong ?? why }
     },

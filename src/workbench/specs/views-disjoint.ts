@@ -38,7 +38,7 @@ export const viewsDisjoint: Spec<Views> = {
     next(memory, seen) {
       switch (seen.type) {
         case 'view':
-          return shown(memory, seen)
+          return recordView(memory, seen)
         case 'down':
         case 'up':
           return without(memory, seen.node)
@@ -73,7 +73,7 @@ export const viewsDisjoint: Spec<Views> = {
   },
 }
 
-function shown(memory: Views, seen: ViewSeen): Views {
+function recordView(memory: Views, seen: ViewSeen): Views {
   const { node, until } = seen
   const { leader, members } = seen.view
   const leads = leadsNow(seen)

@@ -11,7 +11,7 @@ export const weakLiveness: Spec<FormedViews> = {
   title:
     'once settled, all of a fully linked component are in one view, which is the component; who is alone is dead',
   source:
-    'Franceschetti & Bruck 1999, section 5 ("weak liveness"); if somebody in it is alive or it may begin again, and it has quorum',
+    'Franceschetti & Bruck 1999, section 5 ("weak liveness"); if a process in it is alive or it may begin again, and it has quorum',
   when: 'settled',
   fold: formedViews,
   judge: (memory, seen, run) =>

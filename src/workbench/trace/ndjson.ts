@@ -21,7 +21,7 @@ export function writeTrace({ header, records }: Trace): string {
 const nodeId = z.union([z.number(), z.string()])
 
 const header = z.object({
-  trace: z.literal(1, { error: 'is not 1: this is not a trace, or one of a later version' }),
+  trace: z.literal(1, { error: 'must be 1: this is not a trace, or a later version wrote it' }),
   protocol: z.string(),
   nodes: z.array(nodeId).min(1),
   options: z.record(z.string(), z.json()),
@@ -93,8 +93,8 @@ export function readTrace(text: string): Trace {
   const [first, ...rest] = lines.map(parseLine)
   return {
     // The shapes of inputs and effects belong to the protocol; replay compares them exactly.
-    header: checked(header, first, 1) as TraceHeader,
-    records: rest.map((value, index) => checked(record, value, index + 2) as TraceRecord),
+    header: checkShape(header, first, 1) as TraceHeader,
+    records: rest.map((value, index) => checkShape(record, value, index + 2) as TraceRecord),
   }
 }
 
@@ -106,7 +106,7 @@ function parseLine(line: string, index: number): unknown {
   }
 }
 
-function checked(schema: z.ZodType, value: unknown, line: number): unknown {
+function checkShape(schema: z.ZodType, value: unknown, line: number): unknown {
   const result = schema.safeParse(value, { error: explain })
   if (result.success) return result.data
   const issue = result.error.issues[0]

@@ -57,11 +57,11 @@ function messageEventText({ drop, delay, copy, forMs, afterMs }: PlainObject): s
 }
 
 function clockEventText({ drift, skew, ppm, byMs }: PlainObject): string | null {
-  if (drift !== undefined) return `the clock of ${plainText(drift)} drifts by ${signed(ppm)} ppm`
-  return skew === undefined ? null : `the clock of ${plainText(skew)} jumps by ${signed(byMs)} ms`
+  if (drift !== undefined) return `the clock of ${plainText(drift)} drifts by ${formatSigned(ppm)} ppm`
+  return skew === undefined ? null : `the clock of ${plainText(skew)} jumps by ${formatSigned(byMs)} ms`
 }
 
-function signed(value: Plain | undefined): string {
+function formatSigned(value: Plain | undefined): string {
   return typeof value === 'number' && value >= 0 ? `+${value}` : plainText(value)
 }
 

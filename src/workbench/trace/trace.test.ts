@@ -116,7 +116,7 @@ describe('a bad trace', () => {
   it.each([
     ['', 'empty'],
     ['{"trace":1}', 'line 1: protocol: is missing: write a string'],
-    ['{"trace":2}', 'line 1: trace: is not 1'],
+    ['{"trace":2}', 'line 1: trace: must be 1'],
     ['hello', 'line 1 is not JSON'],
     [`${good[0]}\n{"type":"jump","at":1}`, 'line 2: type'],
     [`${good[0]}\n{"type":"step","at":1}`, 'line 2: node'],

@@ -14,7 +14,7 @@ export function parseTiming(value: unknown): Timing | undefined {
     level,
     levels: [least ?? level, most ?? level],
     leaseMs,
-    renewalMs: read('renewalMs') ?? 0,
+    renewalMs: read('renewalMs'),
     marginMs: read('marginMs') ?? 0,
     leaseMinMs: read('leaseMinMs') ?? leaseMs,
     leaseMaxMs: read('leaseMaxMs') ?? leaseMs,

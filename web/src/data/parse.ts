@@ -27,7 +27,7 @@ function percentiles(value: unknown): Measured['latenessMs'] {
   return { p50: read.p50, p99: read.p99, max: read.max }
 }
 
-function measured(value: unknown): Measured | null {
+function parseMeasured(value: unknown): Measured | null {
   if (!isFields(value)) return null
   const sigmaMs = numberOf(value['sigmaMs'])
   const deltaMs = numberOf(value['deltaMs'])
@@ -75,7 +75,7 @@ function node(value: unknown): ObservedNode | null {
     page: httpUrl(value['page']),
     rttMs: numberOf(value['rttMs']),
     hears: hears(value['hears']),
-    measured: measured(value['measured']),
+    measured: parseMeasured(value['measured']),
   }
 }
 
@@ -129,7 +129,7 @@ export function parseStatus(value: unknown): Status | null {
     leaderlessMs: numberOf(value['leaderlessMs']),
     lease: { lengthMs: numberOf(lengthMs) ?? 0, marginMs: numberOf(marginMs) ?? 0 },
     timing: parseTiming(value['timing']),
-    measured: measured(value['measured']),
+    measured: parseMeasured(value['measured']),
     warnings: listOf(value['warnings']).flatMap((each) => warning(each) ?? []),
     nodes: listOf(value['nodes']).flatMap((each) => node(each) ?? []),
     view: view(value['view']),

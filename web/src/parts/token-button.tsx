@@ -26,9 +26,9 @@ export function TokenButton() {
         <form onSubmit={submit}>
           <h2 id="token-title">Token of this agent</h2>
           <p>
-            Step-down and hand-over need the admin token of the agent (<code>--admin-token-file</code>).
-            Reading needs the read token (<code>--read-token-file</code>) or the admin token, if the agent has
-            a read token. The page keeps the token until you reload.
+            Stepping down and handing over need the admin token of the agent (<code>--admin-token-file</code>
+            ). Reading needs the read token (<code>--read-token-file</code>) or the admin token, if the agent
+            has a read token. The page keeps the token until you reload.
           </p>
           <label>
             Token

@@ -83,7 +83,7 @@ function describe(
     heard: `${hearer} hears ${sender}${heard?.rttMs === null || heard?.rttMs === undefined ? '' : `, round trip ${formatMs(heard.rttMs)}`}`,
     silent: `${hearer} does not hear ${sender}: last heard ${formatAgo(heard?.heardMsAgo ?? null)}`,
     old: `${hearer} is unreachable: what it hears is unknown`,
-    unknown: `${hearer} has not told whom it hears`,
+    unknown: `${hearer} has not reported which nodes it hears`,
   }[state]
   return isOneWay ? `${sentence}. One way only` : sentence
 }

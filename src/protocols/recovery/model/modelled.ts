@@ -35,7 +35,7 @@ const PREFIX = 'model/'
 const KINDS: ReadonlySet<string> = new Set(MODEL_KINDS)
 const EMPTY: ModelState = { disk: [], writes: [], uploads: [], restores: [], apps: [] }
 
-export function modelled({ self, nodes }: Identity, inner: Inner, settings: ModelSettings): Protocol {
+export function withModelHost({ self, nodes }: Identity, inner: Inner, settings: ModelSettings): Protocol {
   const place = sortIds(nodes).indexOf(self)
 
   /** One step of both: commands of the host run at once, and their outputs go back to it. */

@@ -12,12 +12,12 @@ export type LeadOptions = SignalOption & {
 }
 
 export type StepDownOptions = SignalOption & {
-  /** The node that shall lead next. */
+  /** The node that should lead next. */
   readonly to?: NodeId
 }
 
 export type HandOverOptions = SignalOption & {
-  /** The node that shall lead next. */
+  /** The node that should lead next. */
   readonly to: NodeId
 }
 

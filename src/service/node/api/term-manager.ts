@@ -137,7 +137,7 @@ export class TermManager {
   }
 
   /**
-   * Ends a term, its work first, then releases the lease. `to`: the node that shall lead next. Resolves to false when the
+   * Ends a term, its work first, then releases the lease. `to`: the node that should lead next. Resolves to false when the
    * work has not ended in time.
    */
   async drain(

@@ -66,10 +66,10 @@ describe('the present length of leases', () => {
     const none: Omit<LeaseNeed, 'lock'> = { level: 9, cause: 'quiet', by: null, amount: null }
     expect(textOf(12, late)).toBe('n3 handled timers up to 36 ms late')
     expect(textOf(15, late)).toBe(
-      'n3 handled timers up to 36 ms late; leases become shorter step by step while it stays so',
+      'n3 handled timers up to 36 ms late; leases become shorter step by step while this lasts',
     )
     expect(textOf(12, none)).toBe(
-      'all timers and messages are in time; leases become shorter step by step while it stays so',
+      'all timers and messages are in time; leases become shorter step by step while this lasts',
     )
     expect(textOf(9, none)).toBe(
       'all timers and messages are in time; leases are as short as leaseMinMs allows',

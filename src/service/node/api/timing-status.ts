@@ -27,7 +27,7 @@ export function timingStatusOf(seen: LeaseInsight, now: Micros): TimingResponse 
     level,
     levels,
     leaseMs: msOf(lock),
-    renewalMs: msOf(renewalPeriod),
+    renewalMs: renewalPeriod === null ? null : msOf(renewalPeriod),
     marginMs: msOf(margin),
     leaseMinMs: msOf(bounds[0]),
     leaseMaxMs: msOf(bounds[1]),
@@ -96,7 +96,7 @@ function describeNeed(
     return 'all timers and messages are in time; leases are as short as leaseMinMs allows'
   if (needed < level) {
     const reason = needed <= least ? 'all timers and messages are in time' : describeReason(cause, by, amount)
-    return `${reason}; leases become shorter step by step while it stays so`
+    return `${reason}; leases become shorter step by step while this lasts`
   }
   return describeReason(cause, by, amount)
 }

@@ -117,7 +117,7 @@ export type ElectionBackend = {
   lease(): Lease
   /** Resolves to null when the protocol accepts the command, otherwise to why it does not. */
   command(command: Command): Promise<string | null>
-  /** Releases the lease, if it still has this token. `to`: the node that shall lead next. */
+  /** Releases the lease, if it still has this token. `to`: the node that should lead next. */
   stepDown(token: number | null, to?: NodeId): Promise<void>
   /** Why this node cannot hand over to another one; null if it can. */
   handOverProblem(to: NodeId): Promise<string | null>

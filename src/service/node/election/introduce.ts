@@ -36,7 +36,7 @@ export async function withEveryId(options: JoinOptions): Promise<JoinOptions> {
     const problem = `${options.peers[nameless]} is not known to the other groups of this process; use ID=HOST:PORT`
     throw new InvalidOptionsError(`peers[${nameless}]`, problem)
   }
-  const learnt = await introduced(options, peers)
+  const learnt = await askForIds(options, peers)
   if (options.data !== undefined) {
     makeFolder(options.data)
     writeNote(options.data, NOTE, Object.fromEntries(learnt))
@@ -63,10 +63,7 @@ function isUsable(id: NodeId): id is string {
 }
 
 /** Listens until all peers have answered, on the address on which the election will listen. */
-async function introduced(
-  options: JoinOptions,
-  peers: readonly Peer[],
-): Promise<ReadonlyMap<string, NodeId>> {
+async function askForIds(options: JoinOptions, peers: readonly Peer[]): Promise<ReadonlyMap<string, NodeId>> {
   const { id, key, secrecy = false, signal } = options
   const keys = key instanceof Uint8Array ? [key] : key
   const problems: string[] = []

@@ -125,7 +125,8 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     if (event.type === 'demoted') {
       isLeading = false
       granted = 0
-      const reported = event['cause'] === 'expired' && stall.isStalled ? { ...event, ...stalled() } : event
+      const reported =
+        event['cause'] === 'expired' && stall.isStalled ? { ...event, ...describeStall() } : event
       shared.revoke(reported['cause'] as string)
       unreported.push(reported)
     } else unreported.push(event)
@@ -134,7 +135,7 @@ async function open({ settings, modules, shared: buffer, maxStallMs, port }: Ele
     else scheduleReport()
   }
 
-  function stalled(): PlainObject {
+  function describeStall(): PlainObject {
     const detail = `the application's thread was blocked for ${Math.round(stall.stalledMs)} ms (maxStallMs is ${maxStallMs})`
     return { cause: 'stalled', kind: 'late', detail }
   }

@@ -253,7 +253,7 @@ export function newlyLost(
 }
 
 /** The memory of a new job with the name of an earlier one. */
-function restarted({ job, cancels }: JobMemory, since: JobId): JobMemory {
+function restartJob({ job, cancels }: JobMemory, since: JobId): JobMemory {
   return { job, since, token: since[0], ...NEW_JOB, isCancelled: cancels.length > 0, cancels }
 }
 
@@ -272,7 +272,7 @@ function followOutput(memory: JobsMemory, node: NodeId, event: Output, problems:
     case 'submitted': {
       const assignment = event['assignment'] as unknown as JobId
       return update(memory, name, (job) =>
-        compareJobIds(assignment, job.since) > 0 ? restarted(job, assignment) : job,
+        compareJobIds(assignment, job.since) > 0 ? restartJob(job, assignment) : job,
       )
     }
     case 'holds':

@@ -119,7 +119,7 @@ describe('tokens', () => {
     })
   })
   it('rejects a renewal after the end of the lease, or after a crash: that is a second term', () => {
-    const again = { violated: '1 leads again with token 5, though that leadership had ended' }
+    const again = { violated: '1 leads again with token 5, though that term had ended' }
     expect(judge('tokens', term(0, 1, 10, 5), term(10, 1, 20, 5))).toEqual(again)
     expect(judge('tokens', term(0, 1, 10, 5), downAt(4, 1), upAt(5, 1), term(6, 1, 20, 5))).toEqual(again)
     expect(judge('tokens', term(0, 1, null, 5), followsAt(0, 1, null), term(0, 1, null, 5))).toEqual(again)

@@ -24,7 +24,7 @@ export const leases: Fold<readonly Lease[]> = {
   next(memory, seen) {
     switch (seen.type) {
       case 'view':
-        return leadsNow(seen) ? granted(memory, seen) : without(memory, seen.node)
+        return leadsNow(seen) ? recordGrant(memory, seen) : without(memory, seen.node)
       case 'down':
       case 'up':
         return without(memory, seen.node)
@@ -112,7 +112,7 @@ export function sameMembers(a: readonly NodeId[] | null, b: readonly NodeId[] | 
   return true
 }
 
-function granted(memory: readonly Lease[], { node, view, until }: ViewSeen): readonly Lease[] {
+function recordGrant(memory: readonly Lease[], { node, view, until }: ViewSeen): readonly Lease[] {
   const { token, members } = view
   const place = placeOf(memory, node)
   const was = memory[place]

@@ -25,7 +25,7 @@ type ClockEvent = {
   readonly by: Micros
 }
 
-/** Null if the step does not begin to lead, or nobody else believes that it leads for such a reason. */
+/** Null if the step does not begin to lead, or no other node believes that it leads for such a reason. */
 export function rivalOf(past: Past, index: number): Rival | null {
   const record = past.records[index]
   if (!isStep(record) || record.view === null || record.cutAfter !== null) return null

@@ -39,7 +39,7 @@ export function svgOf(
       }),
     ),
     ...lanes(layout),
-    ...layout.hatches.map((each) => titled(each.title, hatch(each))),
+    ...layout.hatches.map((each) => withTitle(each.title, hatch(each))),
     ...layout.breaks.flatMap(({ top, bottom }) => {
       const y = (top + bottom) / 2
       return layout.pieces
@@ -47,7 +47,7 @@ export function svgOf(
         .map(({ x }) => brokenLane({ x, y }))
     }),
     ...layout.arrows.map((arrow) => message(arrow, kinds)),
-    ...layout.signs.map((each) => titled(each.title, sign(each.type, each))),
+    ...layout.signs.map((each) => withTitle(each.title, sign(each.type, each))),
     ...layout.labels.map((label) => labelText(label, kinds)),
     legend.xml,
     '</svg>',
@@ -64,7 +64,7 @@ const HATCH = element(
   ),
 )
 
-function titled(title: string, ...children: readonly string[]): string {
+function withTitle(title: string, ...children: readonly string[]): string {
   return element('g', {}, element('title', {}, escape(title)), ...children)
 }
 
@@ -92,7 +92,7 @@ function lanes({ lanes: all, pieces, nameY }: Layout): readonly string[] {
       ),
     ),
     ...pieces.map(({ state, x, top, bottom, title }) =>
-      titled(
+      withTitle(
         title,
         element('path', { ...LANE_LOOKS[state], d: `M${decimal(x)} ${decimal(top)}V${decimal(bottom)}` }),
       ),
@@ -122,7 +122,7 @@ function message({ from, to, flight, seenSent, ending, title }: Arrow, kinds: re
     : `M${decimal(from.x)} ${decimal(from.y)}L${decimal(tip.x)} ${decimal(tip.y)}`
   const degrees = toSelf ? 180 : (Math.atan2(to.y - from.y, to.x - from.x) * 180) / Math.PI
   const end = ending === 'arrives' ? head(kind, tip, degrees) : ending === 'lost' ? cross(to, 4) : ''
-  return titled(title, element('path', { ...line, d: path }), seenSent ? dot(from) : '', end)
+  return withTitle(title, element('path', { ...line, d: path }), seenSent ? dot(from) : '', end)
 }
 
 /** Text styles by topic. Text about messages has the colour of their kind. */

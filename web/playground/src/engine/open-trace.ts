@@ -39,12 +39,12 @@ function readNamed(name: string, text: string): Trace {
   try {
     return readTrace(text)
   } catch (error) {
-    if (error instanceof InvalidTraceError) throw located(name, error)
+    if (error instanceof InvalidTraceError) throw locateError(name, error)
     throw error
   }
 }
 
-function located(name: string, { message }: Error): EngineError {
+function locateError(name: string, { message }: Error): EngineError {
   const match = /^(?:.*: )?(line \d+)(?::| is)/.exec(message)
   const rest = message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message
   return refusal(match?.[1] === undefined ? name : `${name} ${match[1]}`, rest.replace(/^line \d+:? /, ''))
@@ -115,7 +115,7 @@ function attempt<T>(file: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof InvalidTraceError) throw located(file, error)
+    if (error instanceof InvalidTraceError) throw locateError(file, error)
     throw error
   }
 }

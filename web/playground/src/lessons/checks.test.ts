@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { testHost, testStore } from '../model/fixture.ts'
 import type { Intervention, Store } from '../model/store.ts'
 
-type Deed = readonly [atMs: number, event: Intervention]
+type Choice = readonly [atMs: number, event: Intervention]
 
-async function attempt(lesson: string, deeds: readonly Deed[]): Promise<Store> {
+async function attempt(lesson: string, choices: readonly Choice[]): Promise<Store> {
   const store = testStore()
   await store.openLesson(lesson)
-  for (const [atMs, event] of deeds) {
+  for (const [atMs, event] of choices) {
     store.seek(atMs * 1000)
-    // oxlint-disable-next-line no-await-in-loop -- deeds build on each other
+    // oxlint-disable-next-line no-await-in-loop -- choices build on each other
     await store.act(event)
   }
   expect(store.get().problems).toEqual([])
@@ -20,7 +20,7 @@ const isolate: Intervention = { partition: [[1], [2, 3]] }
 const slow: Intervention = { drift: 1, ppm: -500_000 }
 
 describe('the check of a lesson', () => {
-  it.each<[string, string, readonly Deed[]]>([
+  it.each<[string, string, readonly Choice[]]>([
     [
       'a crash of another node before',
       'lease',
@@ -39,12 +39,12 @@ describe('the check of a lesson', () => {
       ],
     ],
     ['a link that is cut one way', 'partial-connectivity', [[700, { cutOneWay: [[1, 5]] }]]],
-  ])('accepts %s (%s)', async (_, lesson, deeds) => {
-    const { get } = await attempt(lesson, deeds)
+  ])('accepts %s (%s)', async (_, lesson, choices) => {
+    const { get } = await attempt(lesson, choices)
     expect(get().lesson?.check).toMatchObject({ isDone: true })
   })
 
-  it.each<[string, string, readonly Deed[]]>([
+  it.each<[string, string, readonly Choice[]]>([
     [
       'a pause of a follower',
       'paused-leader',
@@ -88,8 +88,8 @@ describe('the check of a lesson', () => {
       ],
     ],
     ['a crash in place of a cut', 'five-cycle', [[7000, { crash: 1 }]]],
-  ])('refuses %s (%s)', async (_, lesson, deeds) => {
-    const { get } = await attempt(lesson, deeds)
+  ])('refuses %s (%s)', async (_, lesson, choices) => {
+    const { get } = await attempt(lesson, choices)
     expect(get().lesson?.check).toMatchObject({ isDone: false })
   })
 

@@ -78,8 +78,7 @@ const omegaStory: Lesson = {
   ],
   task: 'Continue the story: cut off node 1, let node 2 lead, and then heal everything so that node 2 still leads.',
   hint: 'Isolate node 1 at about 30 ms, and heal all links at about 50 ms.',
-  afterwards:
-    'Nodes 1 and 5 return under a new incarnation, and join the newer view: the lead does not jump back.',
+  afterwards: 'Nodes 1 and 5 return under a new incarnation, and join the newer view: the leader stays.',
   check({ picture }) {
     const second = leadsOf(picture).find(({ node }) => node === 2)
     if (second === undefined) return notYet('Node 2 has not led yet.')

@@ -2,7 +2,7 @@
 import {
   act,
   actingInstant,
-  extended,
+  extendBranch,
   isSchedule,
   undone,
   whyFixed,
@@ -99,7 +99,7 @@ export function createActing({ get, set }: Context, runner: Runner): Acting {
         const branch = changeable()
         if (branch === null) return
         const { cursor } = get()
-        await runner.show(extended(branch, byMs), { cursor: () => cursor })
+        await runner.show(extendBranch(branch, byMs), { cursor: () => cursor })
       }),
     switchBranch: (id) =>
       inOrder(async () => {

@@ -3,7 +3,7 @@ import type { Picture } from '../engine/picture.ts'
 import {
   act,
   actingInstant,
-  extended,
+  extendBranch,
   firstBranch,
   scenarioOf,
   undone,
@@ -82,8 +82,8 @@ describe('a branch', () => {
   })
 
   it('can be made longer', () => {
-    expect(scenarioOf(extended(first, 200))['untilMs']).toBe(500)
-    expect(scenarioOf(extended(extended(first, 200), 100))['untilMs']).toBe(600)
+    expect(scenarioOf(extendBranch(first, 200))['untilMs']).toBe(500)
+    expect(scenarioOf(extendBranch(extendBranch(first, 200), 100))['untilMs']).toBe(600)
   })
 
   it('without events leaves the scenario as it was written', () => {

@@ -125,7 +125,7 @@ function untilAfter(branch: Branch, atMs: number): number | null {
   return least
 }
 
-export function extended(branch: Branch, byMs: number): Branch {
+export function extendBranch(branch: Branch, byMs: number): Branch {
   return { ...branch, untilMs: Math.ceil((branch.untilMs ?? baseUntil(branch)) + byMs), picture: null }
 }
 

@@ -57,7 +57,7 @@ export function openingOf(files: readonly TextFile[]): Opening {
       ? { type: 'recording', files: traces }
       : refuse(null, 'Drop recordings alone: a scenario or a module cannot be opened together with a trace.')
   }
-  const module = modules.length === 0 ? null : joined(modules)
+  const module = modules.length === 0 ? null : joinModules(modules)
   if (scenarios.length > 1 || module === undefined) {
     return refuse(
       null,
@@ -70,7 +70,7 @@ export function openingOf(files: readonly TextFile[]): Opening {
 }
 
 /** The one module that no other imports, with the others as its parts; undefined if there is no such one. */
-function joined(modules: readonly TextFile[]): OwnModule | undefined {
+function joinModules(modules: readonly TextFile[]): OwnModule | undefined {
   const isImported = (file: TextFile): boolean =>
     modules.some(
       ({ text }) =>

@@ -34,8 +34,8 @@ export function interventionText(event: Intervention | ScenarioEvent): string {
   if ('unwritable' in event) return `storage of ${event.unwritable} fails`
   if ('writable' in event) return `storage of ${event.writable} works`
   if ('command' in event) return commandText(event.command)
-  if ('drift' in event) return `clock of ${event.drift} runs at ${signed(event.ppm)} ppm`
-  if ('skew' in event) return `clock of ${event.skew} jumps by ${signed(event.byMs)} ms`
+  if ('drift' in event) return `clock of ${event.drift} runs at ${formatSigned(event.ppm)} ppm`
+  if ('skew' in event) return `clock of ${event.skew} jumps by ${formatSigned(event.byMs)} ms`
   if ('drop' in event) return `drop message ${event.drop}`
   if ('delay' in event) return `delay message ${event.delay} by ${event.forMs} ms`
   if ('copy' in event) return `copy message ${event.copy}`
@@ -73,6 +73,6 @@ function commandText(command: { readonly node: NodeId; readonly do: string }): s
   return [`tell ${node} to ${name}`, ...words].join(' ')
 }
 
-function signed(value: number): string {
+function formatSigned(value: number): string {
   return value > 0 ? `+${value}` : String(value)
 }

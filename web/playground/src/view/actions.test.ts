@@ -3,7 +3,7 @@ import { drawn } from '../engine/fixture.ts'
 import { cursorAt } from '../model/playback.ts'
 import type { Selection } from '../model/store.ts'
 import { WELCOME } from '../welcome.ts'
-import { deedsFor, readCommand, usualMs } from './actions.ts'
+import { choicesFor, readCommand, usualMs } from './actions.ts'
 import { describeNode, headlineAt } from './node-words.ts'
 
 const events = [
@@ -13,7 +13,9 @@ const events = [
 ]
 const picture = drawn({ ...WELCOME, events })
 const idsFor = (selection: Selection | null, atMs: number): readonly string[] =>
-  deedsFor(selection, { picture, cursor: cursorAt(picture, atMs * 1000), defaultMs: 200 }).map(({ id }) => id)
+  choicesFor(selection, { picture, cursor: cursorAt(picture, atMs * 1000), defaultMs: 200 }).map(
+    ({ id }) => id,
+  )
 
 it('offers what is possible for a node', () => {
   expect(idsFor({ type: 'node', node: 1 }, 300)).toEqual([
@@ -36,9 +38,9 @@ it('offers to end the load on a node, and says that it is under load', () => {
   expect(lane.loads).toEqual([{ from: 300_000, to: 500_000 }])
   const seen = [200, 400, 600].map((atMs) => {
     const cursor = cursorAt(loaded, atMs * 1000)
-    const deeds = deedsFor({ type: 'node', node: 2 }, { picture: loaded, cursor, defaultMs: 200 })
-    const deed = deeds.find(({ id }) => id === 'load')
-    return [deed?.title, deed?.event(60), describeNode(lane, cursor).includes('under load')]
+    const choices = choicesFor({ type: 'node', node: 2 }, { picture: loaded, cursor, defaultMs: 200 })
+    const choice = choices.find(({ id }) => id === 'load')
+    return [choice?.title, choice?.event(60), describeNode(lane, cursor).includes('under load')]
   })
   expect(seen).toEqual([
     ['Load', { load: [2], lateMs: [0, 60] }, false],
@@ -49,7 +51,7 @@ it('offers to end the load on a node, and says that it is under load', () => {
 
 it('offers the same for a node that has not started, or that counts as dead for others', () => {
   expect(
-    deedsFor({ type: 'node', node: 1 }, { picture, cursor: { at: 0, moment: -1 }, defaultMs: 200 })[0]?.id,
+    choicesFor({ type: 'node', node: 1 }, { picture, cursor: { at: 0, moment: -1 }, defaultMs: 200 })[0]?.id,
   ).toBe('crash')
   const isolated = drawn({
     protocol: 'phi',
@@ -61,7 +63,7 @@ it('offers the same for a node that has not started, or that counts as dead for 
   const [lane] = isolated.lanes
   expect(lane?.roles.at(-1)?.role).toBe('dead')
   expect(lane === undefined ? '' : describeNode(lane, cursor)).toBe('Node 1: counts as dead')
-  const [first] = deedsFor({ type: 'node', node: 1 }, { picture: isolated, cursor, defaultMs: 200 })
+  const [first] = choicesFor({ type: 'node', node: 1 }, { picture: isolated, cursor, defaultMs: 200 })
   expect(first?.id).toBe('crash')
 })
 
@@ -83,8 +85,8 @@ it('gives each possibility of one thing its own key', () => {
     { type: 'node', node: 1 },
     { type: 'link', from: 2, to: 3 },
   ] as const) {
-    const deeds = deedsFor(selection, { picture, cursor: cursorAt(picture, 950_000), defaultMs: 200 })
-    expect(new Set(deeds.map(({ key }) => key)).size).toBe(deeds.length)
+    const choices = choicesFor(selection, { picture, cursor: cursorAt(picture, 950_000), defaultMs: 200 })
+    expect(new Set(choices.map(({ key }) => key)).size).toBe(choices.length)
   }
 })
 

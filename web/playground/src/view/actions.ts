@@ -13,7 +13,7 @@ export type Amount = {
   readonly most: number
 }
 
-export type Deed = {
+export type Choice = {
   readonly id: string
   readonly title: string
   /** The key that does it while the thing is selected. */
@@ -42,7 +42,7 @@ const GAIN: Amount = {
   most: 9_000_000,
 }
 
-function deed(id: string, title: string, key: string | null, event: Intervention): Deed {
+function createChoice(id: string, title: string, key: string | null, event: Intervention): Choice {
   return { id, title, key, isDanger: false, amount: null, event: () => event }
 }
 
@@ -52,7 +52,7 @@ function asking(
   key: string,
   amount: Amount,
   event: (amount: number) => Intervention,
-): Deed {
+): Choice {
   return { id, title, key, isDanger: false, amount, event }
 }
 
@@ -67,22 +67,22 @@ export function usualMs(picture: Picture): number {
     : Math.max(1, Math.round(longest / 500))
 }
 
-export function deedsFor(selection: Selection | null, given: Given): readonly Deed[] {
-  if (selection?.type === 'node') return nodeDeeds(selection.node, given)
-  if (selection?.type === 'link') return linkDeeds(selection.from, selection.to, given)
-  if (selection?.type === 'message') return messageDeeds(selection.message, given)
+export function choicesFor(selection: Selection | null, given: Given): readonly Choice[] {
+  if (selection?.type === 'node') return nodeChoices(selection.node, given)
+  if (selection?.type === 'link') return linkChoices(selection.from, selection.to, given)
+  if (selection?.type === 'message') return messageChoices(selection.message, given)
   return []
 }
 
-function nodeDeeds(node: NodeId, { picture, cursor, defaultMs }: Given): readonly Deed[] {
+function nodeChoices(node: NodeId, { picture, cursor, defaultMs }: Given): readonly Choice[] {
   const lane = picture.lanes.find((each) => each.node === node)
   const others = picture.nodes.filter((each) => each !== node)
   if (lane === undefined) return []
   // Before the first moment a node has no role yet: an event at 0 ms comes after its start.
   if (conditionAt(lane, cursor).role?.role === 'crashed')
-    return [deed('restart', 'Restart', 'c', { recover: node })]
+    return [createChoice('restart', 'Restart', 'c', { recover: node })]
   return [
-    { ...deed('crash', 'Crash', 'c', { crash: node }), isDanger: true },
+    { ...createChoice('crash', 'Crash', 'c', { crash: node }), isDanger: true },
     asking('pause', 'Pause', 'p', ms('Pause for', defaultMs), (forMs) => ({ pause: node, forMs })),
     asking('suspend', 'Suspend', 's', ms('Suspend for', defaultMs), (forMs) => ({ suspend: node, forMs })),
     asking('skew', 'Skew', 'k', ms('Move its clock by', -defaultMs, -3_600_000), (byMs) => ({
@@ -91,24 +91,24 @@ function nodeDeeds(node: NodeId, { picture, cursor, defaultMs }: Given): readonl
     })),
     asking('drift', 'Drift', 'd', GAIN, (ppm) => ({ drift: node, ppm })),
     isLoadedAt(lane, cursor.at)
-      ? deed('load', 'End load', 'o', { load: [node], lateMs: 0 })
+      ? createChoice('load', 'End load', 'o', { load: [node], lateMs: 0 })
       : asking('load', 'Load', 'o', ms('Act late by up to', defaultMs), (most) => ({
           load: [node],
           lateMs: [0, most],
         })),
-    deed('isolate', 'Isolate', 'x', { partition: [[node], others] }),
+    createChoice('isolate', 'Isolate', 'x', { partition: [[node], others] }),
   ]
 }
 
-function linkDeeds(from: NodeId, to: NodeId, { picture, cursor, defaultMs }: Given): readonly Deed[] {
+function linkChoices(from: NodeId, to: NodeId, { picture, cursor, defaultMs }: Given): readonly Choice[] {
   const network = networkAt(picture, cursor.at)
   const isClosed = (a: NodeId, b: NodeId): boolean =>
     network?.closed.some(([x, y]) => x === a && y === b) ?? false
   const isSlow = network?.slow.some(([x, y]) => (x === from && y === to) || (x === to && y === from)) ?? false
   const cuts = [
-    deed('cut', 'Cut', 'c', { cut: [[from, to]] }),
-    deed('one-way', `Cut ${from} → ${to}`, 'o', { cutOneWay: [[from, to]] }),
-    deed('other-way', `Cut ${to} → ${from}`, 'i', { cutOneWay: [[to, from]] }),
+    createChoice('cut', 'Cut', 'c', { cut: [[from, to]] }),
+    createChoice('one-way', `Cut ${from} → ${to}`, 'o', { cutOneWay: [[from, to]] }),
+    createChoice('other-way', `Cut ${to} → ${from}`, 'i', { cutOneWay: [[to, from]] }),
     asking(
       'slow',
       'Slow',
@@ -118,10 +118,10 @@ function linkDeeds(from: NodeId, to: NodeId, { picture, cursor, defaultMs }: Giv
     ),
   ]
   const isHurt = isClosed(from, to) || isClosed(to, from) || isSlow
-  return [...(isHurt ? [deed('heal', 'Heal', 'h', { heal: [[from, to]] })] : []), ...cuts]
+  return [...(isHurt ? [createChoice('heal', 'Heal', 'h', { heal: [[from, to]] })] : []), ...cuts]
 }
 
-function messageDeeds(message: number, { picture, cursor, defaultMs }: Given): readonly Deed[] {
+function messageChoices(message: number, { picture, cursor, defaultMs }: Given): readonly Choice[] {
   const isFlying = picture.flights.some(
     (flight) =>
       flight.message === message &&
@@ -130,12 +130,12 @@ function messageDeeds(message: number, { picture, cursor, defaultMs }: Given): r
   )
   if (!isFlying) return []
   return [
-    { ...deed('drop', 'Drop', 'd', { drop: message }), isDanger: true },
+    { ...createChoice('drop', 'Drop', 'd', { drop: message }), isDanger: true },
     asking('delay', 'Delay', 'l', ms('Delay it by', Math.max(1, Math.round(defaultMs / 4))), (forMs) => ({
       delay: message,
       forMs,
     })),
-    deed('copy', 'Duplicate', 'u', { copy: message }),
+    createChoice('copy', 'Duplicate', 'u', { copy: message }),
   ]
 }
 

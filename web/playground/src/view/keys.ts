@@ -1,5 +1,5 @@
 /** The keyboard. Fields, open dialogs and controls keep their own keys. */
-import { deedsNow, doDeed, selectNextMessage } from './panels/action-bar.tsx'
+import { choicesNow, choose, selectNextMessage } from './panels/action-bar.tsx'
 import {
   act,
   asked,
@@ -83,9 +83,9 @@ export function handleKey(event: KeyboardEvent): void {
   const shown = picture.value
   if (shown === null) return
   const node = /^[1-9]$/.test(name) ? shown.nodes[Number(name) - 1] : undefined
-  const deed = selection.value === null ? undefined : deedsNow(shown).find(({ key }) => key === name)
+  const choice = selection.value === null ? undefined : choicesNow(shown).find(({ key }) => key === name)
   const plain = PLAIN[name]
-  if (deed !== undefined) doDeed(deed)
+  if (choice !== undefined) choose(choice)
   else if (node !== undefined) selectNode(node)
   else if (plain !== undefined) plain()
   else return

@@ -4,7 +4,7 @@ import type { NodeId } from '../../../../../src/core/index.ts'
 import type { CommandForm, Picture } from '../../engine/picture.ts'
 import { interventionText } from '../../model/interventions.ts'
 import type { Selection } from '../../model/store.ts'
-import { type Deed, deedsFor, readCommand, usualMs } from '../actions.ts'
+import { type Choice, choicesFor, readCommand, usualMs } from '../actions.ts'
 import {
   act,
   asked,
@@ -18,43 +18,43 @@ import {
   store,
 } from '../state.ts'
 
-export function doDeed(deed: Deed): void {
-  if (deed.amount === null) act(deed.event(0))
-  else asked.value = asked.value === deed.id ? null : deed.id
+export function choose(choice: Choice): void {
+  if (choice.amount === null) act(choice.event(0))
+  else asked.value = asked.value === choice.id ? null : choice.id
 }
 
-export function deedsNow(picture: Picture): readonly Deed[] {
+export function choicesNow(picture: Picture): readonly Choice[] {
   if (!canAct.value) return []
-  return deedsFor(selection.value, { picture, cursor: calmCursor.value, defaultMs: usualMs(picture) })
+  return choicesFor(selection.value, { picture, cursor: calmCursor.value, defaultMs: usualMs(picture) })
 }
 
 export function ActionBar({ picture }: { readonly picture: Picture }) {
   const chosen = selection.value
-  const deeds = deedsNow(picture)
-  const open = deeds.find(({ id }) => id === asked.value)
+  const choices = choicesNow(picture)
+  const open = choices.find(({ id }) => id === asked.value)
   const command = picture.commands.find((_, order) => `command ${order}` === asked.value)
   return (
     <div class="action-bar" role="group" aria-label="Actions">
       <div class="action-row">
         <strong>{titleOf(chosen, picture)}</strong>
-        {deeds.map((deed) => (
+        {choices.map((choice) => (
           <button
             type="button"
-            key={deed.id}
-            class={deed.isDanger ? 'deed danger' : 'deed'}
-            aria-expanded={deed.amount === null ? undefined : asked.value === deed.id}
-            onClick={() => doDeed(deed)}
+            key={choice.id}
+            class={choice.isDanger ? 'choice danger' : 'choice'}
+            aria-expanded={choice.amount === null ? undefined : asked.value === choice.id}
+            onClick={() => choose(choice)}
           >
-            {deed.title}
-            {deed.amount === null ? '' : ' …'}
-            {deed.key === null ? null : <kbd aria-hidden="true">{deed.key}</kbd>}
+            {choice.title}
+            {choice.amount === null ? '' : ' …'}
+            {choice.key === null ? null : <kbd aria-hidden="true">{choice.key}</kbd>}
           </button>
         ))}
         {chosen?.type === 'node' && canAct.value ? <NodeExtras picture={picture} node={chosen.node} /> : null}
-        {deeds.length === 0 ? <GeneralActions chosen={chosen} /> : null}
+        {choices.length === 0 ? <GeneralActions chosen={chosen} /> : null}
         <UndoButton />
       </div>
-      {open?.amount === undefined || open.amount === null ? null : <AmountForm key={open.id} deed={open} />}
+      {open?.amount === undefined || open.amount === null ? null : <AmountForm key={open.id} choice={open} />}
       {command === undefined || chosen?.type !== 'node' ? null : (
         <CommandFields key={command.name} form={command} node={chosen.node} nodes={picture.nodes} />
       )}
@@ -145,17 +145,17 @@ function GeneralActions({ chosen }: { readonly chosen: Selection | null }) {
   const flying = flights.value.after(calmCursor.value.moment, calmCursor.value.at)
   return (
     <>
-      <button type="button" class="deed" onClick={() => (dialog.value = 'partition')}>
+      <button type="button" class="choice" onClick={() => (dialog.value = 'partition')}>
         Partition …<kbd aria-hidden="true">g</kbd>
       </button>
-      <button type="button" class="deed" onClick={() => act({ heal: 'all' })}>
+      <button type="button" class="choice" onClick={() => act({ heal: 'all' })}>
         Heal all
         <kbd aria-hidden="true">h</kbd>
       </button>
-      <button type="button" class="deed" onClick={() => (dialog.value = 'network')}>
+      <button type="button" class="choice" onClick={() => (dialog.value = 'network')}>
         Loss …
       </button>
-      <button type="button" class="deed" disabled={flying.length === 0} onClick={selectNextMessage}>
+      <button type="button" class="choice" disabled={flying.length === 0} onClick={selectNextMessage}>
         Next message
         <kbd aria-hidden="true">m</kbd>
       </button>
@@ -176,10 +176,10 @@ export function selectNextMessage(): void {
   if (next !== undefined) store().select({ type: 'message', message: next.message, copy: next.copy })
 }
 
-function AmountForm({ deed }: { readonly deed: Deed }) {
+function AmountForm({ choice }: { readonly choice: Choice }) {
   const input = useRef<HTMLInputElement>(null)
   useLayoutEffect(() => input.current?.select(), [])
-  const { amount } = deed
+  const { amount } = choice
   if (amount === null) return null
   return (
     <form
@@ -187,7 +187,7 @@ function AmountForm({ deed }: { readonly deed: Deed }) {
       onSubmit={(event) => {
         event.preventDefault()
         const value = input.current?.valueAsNumber ?? Number.NaN
-        if (Number.isFinite(value)) act(deed.event(value))
+        if (Number.isFinite(value)) act(choice.event(value))
       }}
     >
       <label>
@@ -204,7 +204,7 @@ function AmountForm({ deed }: { readonly deed: Deed }) {
         {amount.unit}
       </label>
       <button type="submit" class="primary">
-        {deed.title}
+        {choice.title}
       </button>
       <button type="button" class="quiet" onClick={() => (asked.value = null)}>
         Cancel
