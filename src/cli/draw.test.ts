@@ -48,6 +48,18 @@ describe('conclave draw', () => {
       expect(Number(x) + text.replaceAll('&quot;', '"').length * 6.8).toBeLessThan(width)
   })
 
+  it('says how to draw the messages, given the recording of one node', async () => {
+    const file = join(folder, 'one.ndjson')
+    const recording = { group: 'g', node: 'n1', run: 'r', skipped: 0, clock: 'c', takenAt: 1, wallAhead: 0 }
+    const [header = '', ...rest] = realRun().split('\n')
+    writeFileSync(file, [JSON.stringify({ ...JSON.parse(header), recording }), ...rest].join('\n'))
+    const { code, stderr } = await conclave('draw', file)
+    expect([code, stderr]).toEqual([
+      0,
+      `${file} is the recording of n1 alone, without messages: merge the recordings of all nodes first, with "conclave replay TRACES --merged FILE"\n`,
+    ])
+  })
+
   it('draws a time range with all messages and a title', async () => {
     const part = ['--from', '1000', '--to', '1153', '--all', '--title', 'Failover & more']
     const { code, stdout } = await conclave('draw', trace, ...part)

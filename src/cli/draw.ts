@@ -40,6 +40,7 @@ Examples:
   conclave draw run.ndjson > run.svg
   conclave draw run.ndjson --from 990 --to 1200 --title "The coordinator crashes" --out failover.svg
   conclave draw run.ndjson --all --from 1000 --to 1100 --out heartbeats.svg
+  conclave replay a.ndjson b.ndjson c.ndjson --merged real.ndjson && conclave draw real.ndjson --out real.svg
 
 Long stretches without events are left out and marked. The diagram is readable on light and dark pages.
 Exit code 0 on success, 2 for bad input: not a trace, an empty range, a file that cannot be written.`,
@@ -59,6 +60,11 @@ async function run(file: string, flags: DrawFlags): Promise<void> {
     )
   }
   const trace = readTraceFile(file)
+  const { recording } = trace.header
+  if (recording !== undefined && trace.header.nodes.length > 1)
+    printNote(
+      `${file} is the recording of ${recording.node} alone, without messages: merge the recordings of all nodes first, with "conclave replay TRACES --merged FILE"`,
+    )
   const { lookup } = await loadProtocols(flags.load)
   const { kinds, carried } = asRecorded(findProtocol(lookup, trace.header.protocol), trace.header)
   const svg = drawTrace(trace, {

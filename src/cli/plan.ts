@@ -58,8 +58,9 @@ ${otherProtocols()
   .map((name) => `  conclave plan --protocol ${name} --nodes 3`)
   .join('\n')}
 
-The file of an agent describes the group as that agent would join it; keys and addresses are not used. A file of a plan,
-in which everything is optional except the nodes:
+The file of an agent describes the group as that agent would join it; keys and addresses are not used. If all nodes share
+it and it has no id, set CONCLAVE_ID to the id of one of them. A file of a plan, in which everything is optional except the
+nodes:
   { "voters": ["a", "b"], "witnesses": ["c"], "observers": ["d"],
     "options": { "mode": "majority", "profile": "region" },
     "network": { "delayMs": [1, 12], "loss": 0 }, "seeds": 2000 }

@@ -8,7 +8,7 @@ import type {
 
 const IDS = ['n1', 'n2', 'n3', 'n4', 'n5']
 
-const measured = (p99: number): Measured => ({
+export const measured = (p99: number): Measured => ({
   windowMs: 300_000,
   latenessMs: { p50: 0.4, p99, max: p99 * 2.1 },
   sigmaMs: 30,

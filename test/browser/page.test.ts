@@ -5,8 +5,22 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { StatusResponse } from '../../src/service/client/index.ts'
 import { describeWithTool } from '../support/servers.ts'
 import { findAxeViolations, TestBrowser, untilLevel } from './browser.ts'
-import { exampleStatus } from './example.ts'
+import { exampleStatus, measured } from './example.ts'
 import { FakeAgent } from './fake-agent.ts'
+
+const TIMING = {
+  level: 12,
+  levels: [9, 28],
+  leaseMs: 119.2,
+  renewalMs: 47.5,
+  marginMs: 47,
+  leaseMinMs: 60,
+  leaseMaxMs: 5000,
+  failoverMs: { typical: 116.4, worst: 220.7 },
+  need: null,
+  evidence: [],
+  refusals: [],
+} satisfies StatusResponse['timing']
 
 const ASSETS = new URL('../../dist/web/assets/', import.meta.url)
 
@@ -67,6 +81,65 @@ await describeWithTool('chromium', 'the live page', (program) => {
     await page.context().close()
   })
 
+  it('shows the leader and every caption in full at any width', async () => {
+    agent.change({ timing: TIMING, measured: { ...measured(9.4), sigmaMs: 421.7 } })
+    const page = await browser.open(agent.url)
+    await untilLevel(page, 'healthy')
+    await page.locator('.chart canvas').first().waitFor()
+    const cut = (): Promise<object> =>
+      page.evaluate(() => {
+        const isCut = (element: Element): boolean => {
+          const card = element.closest('.card')?.getBoundingClientRect()
+          const { right } = element.getBoundingClientRect()
+          return element.scrollWidth > element.clientWidth || right > (card?.right ?? 0)
+        }
+        const shown = [...document.querySelectorAll('.facts dd, .facts dt, .marks span, figcaption')]
+        const captions = shown.filter(isCut).map((element) => element.textContent)
+        return { captions, scrollWidth: document.documentElement.scrollWidth }
+      })
+    for (const width of [1920, 1440, 1280, 1200, 1120, 1100, 900, 768, 640, 390, 360, 320]) {
+      // oxlint-disable-next-line no-await-in-loop -- one width after the other
+      await page.setViewportSize({ width, height: 790 })
+      // The charts follow the window a moment later.
+      // oxlint-disable-next-line no-await-in-loop -- one width after the other
+      await expect.poll(cut, { message: `${width} pixels` }).toEqual({ captions: [], scrollWidth: width })
+    }
+    await page.context().close()
+  })
+
+  it.each([
+    ['light', 1440],
+    ['dark', 1280],
+    ['light', 1101],
+    ['light', 900],
+    ['dark', 390],
+  ] as const)(
+    'shows all actions on nodes without scrolling sideways, %s, %d pixels',
+    async (theme, width) => {
+      agent.local = {
+        url: agent.url,
+        nodes: { n1: 'up', n2: 'up', n3: 'paused', n4: 'down', n5: 'up' },
+        cut: [],
+      }
+      const page = await browser.open(agent.url, { theme, width, height: 790 })
+      await page.getByRole('button', { name: 'Kill n2' }).waitFor()
+      const hidden = await page.evaluate(() => {
+        const card = document.querySelector('.card.nodes')?.getBoundingClientRect()
+        return [...document.querySelectorAll('.card.nodes button')]
+          .filter((button) => {
+            const { left, right, top, height } = button.getBoundingClientRect()
+            const at = document.elementFromPoint((left + right) / 2, top + height / 2)
+            const isOutside = right > (card?.right ?? 0) || left < (card?.left ?? 0)
+            // What is below the window cannot be asked for.
+            return isOutside || (at !== null && at !== button)
+          })
+          .map((button) => button.getAttribute('aria-label') ?? button.textContent)
+      })
+      expect(hidden).toEqual([])
+      await page.context().close()
+    },
+  )
+
   it('answers the six questions of an operator', async () => {
     const page = await browser.open(agent.url)
     await untilLevel(page, 'healthy')
@@ -95,20 +168,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
       by: 'n3',
       text: 'n3 handled timers up to 11 ms late',
     }
-    const timing = {
-      level: 12,
-      levels: [9, 28],
-      leaseMs: 119.2,
-      renewalMs: 47.5,
-      marginMs: 47,
-      leaseMinMs: 60,
-      leaseMaxMs: 5000,
-      failoverMs: { typical: 116.4, worst: 220.7 },
-      need: null,
-      evidence: [],
-      refusals: [],
-    } satisfies StatusResponse['timing']
-    agent.change({ timing })
+    agent.change({ timing: TIMING })
     const page = await browser.open(agent.url, { width: 1440, height: 790 })
     await untilLevel(page, 'healthy')
     const leader = page.locator('.card.leader')
@@ -117,7 +177,7 @@ await describeWithTool('chromium', 'the live page', (program) => {
     expect(await leader.getByRole('link', { name: 'its page' }).getAttribute('href')).toBe(
       'http://127.0.0.1:7481/',
     )
-    agent.change({ timing: { ...timing, need: { ...need, cause: 'late' } } })
+    agent.change({ timing: { ...TIMING, need: { ...need, cause: 'late' } } })
     await expect.poll(text).toContain('Why: n3 handled timers up to 11 ms late')
     await expect.poll(() => agent.streams, STREAMS).toBe(1)
     const reason = `lease 61 ms -> 119 ms: ${need.text}`
@@ -205,6 +265,31 @@ await describeWithTool('chromium', 'the live page', (program) => {
     await tabTo(/^Filter events$/)
     await page.keyboard.type('nothing like this')
     await page.getByText('No events.').waitFor()
+    await page.context().close()
+  })
+
+  it('shows a long event in full, by the keyboard and by a tap', async () => {
+    const page = await browser.open(agent.url, { width: 390, height: 844 })
+    await expect.poll(() => agent.streams, STREAMS).toBe(1)
+    const reason = `${'messages were slow; '.repeat(20)}leaseMaxMs >= 7200 would have held`
+    agent.sendEvents([
+      { event: 'warning', reason },
+      { event: 'warning', reason: 'a later one' },
+    ])
+    await page.locator('.log-row').getByText('a later one').waitFor()
+    const detail = page.locator('.log-detail')
+    expect(await detail.count()).toBe(0)
+    await page.locator('.log-rows').focus()
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(() => detail.innerText()).toContain('n1 warning a later one')
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(() => detail.innerText()).toContain(reason)
+    expect(await detail.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
+    expect(await findAxeViolations(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await expect.poll(() => detail.count()).toBe(0)
+    await page.locator('.log-row').getByText('a later one').click()
+    await expect.poll(() => detail.innerText()).toContain('a later one')
     await page.context().close()
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentEvent, TimingResponse } from '../../service/client/index.ts'
 import { NEW_LINE } from '../output.ts'
-import { formatEvent, formatNodes, formatTiming, formatToken, formatView } from './text.ts'
+import { formatAge, formatEvent, formatNodes, formatTiming, formatToken, formatView } from './text.ts'
 
 const EVENT: AgentEvent = {
   at: '2026-01-01T00:00:00.000Z',
@@ -18,8 +18,13 @@ const VIEW = { id: [3, 'a'] as const, members: ['a', 'b'], incarnations: [1, 2],
 describe('formatEvent', () => {
   it.each<[Partial<AgentEvent>, string]>([
     [{ event: 'elected', token: 7, reason: 'won' }, 'a is elected with token 7 (won)'],
+    [{ event: 'elected', token: 7, reason: 'elected' }, 'a is elected with token 7'],
     [{ event: 'revoked', token: 7, reason: 'expired' }, 'a no longer leads with token 7 (expired)'],
     [{}, 'a knows of no leader'],
+    [
+      { cause: { kind: 'partitioned', node: 'a', text: 'a reaches only 1 of 3 voters' } },
+      'a knows of no leader (a reaches only 1 of 3 voters)',
+    ],
     [{ leader: 'a', token: 8 }, 'a leads with token 8'],
     [{ leader: 'b' }, 'a follows b'],
     [{ event: 'view', view: VIEW }, 'a is in view 3.a: a, b (-c +b)'],
@@ -90,7 +95,20 @@ it('formatNodes shows the role, the reachability and the age of the last message
   expect(lines.map((line) => line.split(/ {2,}/))).toEqual([
     ['id', 'role', 'reachable', 'last message'],
     ['a', 'leader', 'yes (evidence 0 ms old)', '0 ms ago'],
-    ['b', 'voter', 'no', '1235 ms ago'],
+    ['b', 'voter', 'no', '1.2 s ago'],
     ['3', 'observer', 'yes', 'never'],
   ])
+})
+
+it.each([
+  [0, '0 ms'],
+  [998.6, '999 ms'],
+  [999.6, '1.0 s'],
+  [59_940, '59.9 s'],
+  [59_960, '1 min'],
+  [200_400, '3 min 20 s'],
+  [7_500_000, '2 h 5 min'],
+  [273_600_000, '3 d 4 h'],
+])('formatAge(%d) is %s', (ms, text) => {
+  expect(formatAge(ms)).toBe(text)
 })

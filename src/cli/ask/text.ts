@@ -12,14 +12,14 @@ export function formatToken({ token }: { readonly token: number | null }): strin
   return token === null ? '' : ` with token ${token}`
 }
 
-export function formatEvent({ event, self, leader, token, reason, view }: AgentEvent): string {
+export function formatEvent({ event, self, leader, token, reason, cause, view }: AgentEvent): string {
   switch (event) {
     case 'elected':
-      return `${self} is elected${formatToken({ token })} (${reason})`
+      return `${self} is elected${formatToken({ token })}${reason === 'elected' ? '' : ` (${reason})`}`
     case 'revoked':
       return `${self} no longer leads${formatToken({ token })} (${reason})`
     case 'change':
-      if (leader === null) return `${self} knows of no leader`
+      if (leader === null) return `${self} knows of no leader${cause === undefined ? '' : ` (${cause.text})`}`
       return `${self} ${leader === self ? 'leads' : `follows ${leader}`}${formatToken({ token })}`
     case 'level':
       return `${self} changed the ${reason}`
@@ -45,8 +45,8 @@ export function formatNodes(nodes: readonly ListedNode[]): string {
   const rows = nodes.map(({ id, voter, leader, role, reachable, evidenceMsAgo, heardMsAgo }) => [
     String(id),
     leader ? 'leader' : (role ?? (voter ? 'voter' : 'observer')),
-    reachable ? `yes${evidenceMsAgo === null ? '' : ` (evidence ${evidenceMsAgo.toFixed(0)} ms old)`}` : 'no',
-    heardMsAgo === null ? 'never' : `${heardMsAgo.toFixed(0)} ms ago`,
+    reachable ? `yes${evidenceMsAgo === null ? '' : ` (evidence ${formatAge(evidenceMsAgo)} old)`}` : 'no',
+    heardMsAgo === null ? 'never' : `${formatAge(heardMsAgo)} ago`,
   ])
   return formatTable([['id', 'role', 'reachable', 'last message'], ...rows])
 }
@@ -73,6 +73,28 @@ export function formatTiming({
 
 function formatMs(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** How long ago: "73 ms", "34.6 s", "3 min 20 s", "3 d 4 h". Milliseconds of something an hour ago say nothing. */
+export function formatAge(ms: number): string {
+  if (ms < 999.5) return `${ms.toFixed(0)} ms`
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`
+  let left = Math.round(ms / 1000)
+  const parts = UNITS.map(([unit, seconds]) => {
+    const count = Math.floor(left / seconds)
+    left -= count * seconds
+    return [count, unit] as const
+  })
+  const first = parts.findIndex(([count]) => count > 0)
+  const shown = parts.slice(first, first + 2).filter(([count]) => count > 0)
+  return shown.map(([count, unit]) => `${count} ${unit}`).join(' ')
 }
 
 /** Older warnings are only counted. */

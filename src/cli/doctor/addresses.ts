@@ -44,7 +44,8 @@ export async function checkAddresses(check: AddressCheck): Promise<readonly Find
     ...judgeShared(resolved),
     ...(status === null ? [] : judgeUnlisted(check, status)),
   ]
-  if (wrong.length > 0 || peers.length === 0) return wrong
+  const isIncomplete = peers.length === 0 || resolved.some(({ problem }) => problem !== null)
+  if (wrong.length > 0 || isIncomplete) return wrong
   const used = status === null ? '' : ', and the running agent uses them'
   const count = peers.length === 1 ? 'the address of 1 peer' : `the addresses of ${peers.length} peers`
   return [ok('address', `${count} in the configuration can be resolved${used}`)]

@@ -1,5 +1,15 @@
 /** Checks the files of a node: who may read its secrets, whether its data can be stored, and how long fsync takes. */
-import { accessSync, closeSync, constants, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { type Finding, failed, formatMs, formatSpread, ok, spreadOf, warning } from './findings.ts'
@@ -15,16 +25,16 @@ export function checkSecret(area: string, file: string): Finding {
     return warning(area, `${file} can be read by ${who}`, `chmod 600 ${file}`)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return failed(area, `${file} cannot be read (${code})`, `check that ${userInfo().username} may read it`)
+    return failed(area, `${file} cannot be read (${code})`, `check that ${ownId().who} may read it`)
   }
 }
 
-/** A folder that is missing is created by the node, if its parent can be written. This check creates nothing. */
+/** A folder that is missing is created by the node, with its parents, if it may. This check creates nothing. */
 export function checkData(data: string): readonly Finding[] {
   const folder = resolve(data)
-  const stats = statSync(folder, { throwIfNoEntry: false })
-  if (stats === undefined) return [checkMissing(folder)]
-  if (!stats.isDirectory())
+  const { path, stats, code } = nearestOf(folder)
+  if (code !== null) return [checkMissing(folder, path, stats?.isDirectory() === true, code)]
+  if (stats?.isDirectory() !== true)
     return [failed('data', `${folder} is not a folder`, 'set data to a folder of this node')]
   const problem = writeProblem(folder)
   if (problem !== null) return [problem]
@@ -37,28 +47,69 @@ export function checkData(data: string): readonly Finding[] {
   ]
 }
 
-function checkMissing(folder: string): Finding {
-  const parent = dirname(folder)
-  if (statSync(parent, { throwIfNoEntry: false })?.isDirectory() !== true)
-    return failed('data', `neither ${folder} nor ${parent} exists`, `mkdir -p ${folder}`)
-  const problem = writeProblem(parent)
+type Nearest = {
+  readonly path: string
+  readonly stats: Stats | null
+  /** Why the folder itself cannot be seen; null if it can. */
+  readonly code: string | null
+}
+
+/** The folder, or the nearest one above it that can be seen. */
+function nearestOf(folder: string): Nearest {
+  try {
+    return { path: folder, stats: statSync(folder), code: null }
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error)
+    const parent = dirname(folder)
+    return parent === folder ? { path: folder, stats: null, code } : { ...nearestOf(parent), code }
+  }
+}
+
+/** `above`: the nearest path that can be seen. */
+function checkMissing(folder: string, above: string, isFolder: boolean, code: string): Finding {
+  const create = `as root: install -d -m 700 -o ${ownId().account} ${folder}`
+  if (!isFolder)
+    return failed(
+      'data',
+      `${folder} cannot be created: ${above} is not a folder`,
+      'set data to a folder of this node',
+    )
+  if (code === 'EACCES') {
+    const { who } = ownId()
+    const text = `${folder} cannot be used: ${who} may not look into ${above} (${code})`
+    return failed('data', text, `${create}, and let ${who} enter ${above}`)
+  }
+  if (code !== 'ENOENT')
+    return failed('data', `${folder} cannot be used (${code})`, 'set data to another folder')
+  const problem = writeProblem(above, create)
   return problem === null
     ? ok('data', `${folder} does not exist yet; the node will create it`)
     : failed('data', `${folder} does not exist, and ${problem.text}`, problem.fix ?? '')
 }
 
-function writeProblem(folder: string): Finding | null {
-  const { username } = userInfo()
+/** Of this process. In a container a user may have a number only. */
+function ownId(): { readonly who: string; readonly account: string } {
+  try {
+    const { username } = userInfo()
+    return { who: username, account: username }
+  } catch {
+    const account = String(process.geteuid?.() ?? '')
+    return { who: `user ${account}`, account }
+  }
+}
+
+function writeProblem(folder: string, remedy?: string): Finding | null {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
     return null
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
+    const { who, account } = ownId()
     const fix =
       code === 'EROFS'
         ? 'mount the file system writable, or set data to another folder'
-        : `chown ${username} ${folder}, or run the node as the owner of the folder`
-    return failed('data', `${username} cannot write to ${folder} (${code})`, fix)
+        : (remedy ?? `chown ${account} ${folder}, or run the node as the owner of the folder`)
+    return failed('data', `${who} cannot write to ${folder} (${code})`, fix)
   }
 }
 

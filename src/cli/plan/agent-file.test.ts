@@ -27,6 +27,8 @@ const PEERS = 'peers: [b=10.0.0.2:7400, {id: c, address: "10.0.0.3:7400", witnes
 describe('the file of an agent', () => {
   it('is distinguished from the file of a plan', () => {
     expect(isAgentFile({ peers: [] })).toBe(true)
+    expect(isAgentFile({ group: 'g', peeers: [] })).toBe(true)
+    expect(isAgentFile({ id: 'a', leaseMinMs: 20 })).toBe(true)
     expect(isAgentFile({ voters: ['a'], options: {} })).toBe(false)
   })
 
@@ -44,6 +46,17 @@ describe('the file of an agent', () => {
       'group: g\nid: a\nprotocol: epochs\nstore: file:/srv\nhttp: 127.0.0.1:1\n',
     )
     expect(planOfAgent(path, null)).toEqual({ protocol: 'epochs', store: 'file:/srv' })
+  })
+
+  it('may be shared by all nodes, whose ids are in their environment', () => {
+    const shared = 'peers: [a=10.0.0.1:7400, b=10.0.0.2:7400, c=10.0.0.3:7400]\n'
+    const path = file('shared.yaml', `group: g\nkeyFile: /nowhere/key\n${shared}`)
+    expect(planOfAgent(path, null, { CONCLAVE_ID: 'b' })).toMatchObject({ nodes: ['a', 'b', 'c'] })
+    expect(() => planOfAgent(path, null, {})).toThrow(
+      `${path}: id is missing: set CONCLAVE_ID to the id of a node`,
+    )
+    const own = file('own.yaml', `group: g\nid: a\n${shared}`)
+    expect(planOfAgent(own, null, { CONCLAVE_ID: 'd' })).toMatchObject({ nodes: ['a', 'b', 'c', 'd'] })
   })
 
   it('with several groups needs --group', () => {
@@ -71,6 +84,7 @@ describe('conclave plan --config', () => {
 
   it.each([
     ['bad.yaml', `group: g\n${SHARED}peer: []\n`, 'peer'],
+    ['typo.yaml', 'group: g\npeeers: [a]\n', 'peeers: unknown field; did you mean peers?'],
     ['plan.json', '{"nodes": [1, 2, 3]}', '--group: needs the configuration file of an agent'],
   ])('refuses %s', async (name, content, problem) => {
     const { code, stderr } = await conclave(['plan', '--config', file(name, content), '--group', 'g'])

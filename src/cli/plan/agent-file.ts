@@ -7,7 +7,7 @@ import { type NodeConfig, othersIn } from '../../service/config/schema.ts'
 import { UsageError } from '../errors.ts'
 
 /** Fields that only the file of an agent has. */
-const AGENT_FIELDS = ['peers', 'listen', 'keyFile', 'groups', 'http', 'data', 'adminTokenFile']
+const AGENT_FIELDS = ['group', 'id', 'peers', 'listen', 'keyFile', 'groups', 'http', 'data', 'adminTokenFile']
 
 /** How real nodes are connected. A plan simulates that, and has no option for it. */
 const CONNECTION_OPTIONS = ['link', 'links', 'hostedGroup', 'requests']
@@ -16,8 +16,15 @@ export function isAgentFile(content: PlainObject): boolean {
   return AGENT_FIELDS.some((field) => content[field] !== undefined)
 }
 
-/** The same group as the content of a plan's own file. `group`: which one, if the file has several. */
-export function planOfAgent(file: string, group: string | null): PlainObject {
+/**
+ * The same group as the content of a plan's own file. `group`: which one, if the file has several. All nodes may share a
+ * file, each with its id in its environment.
+ */
+export function planOfAgent(
+  file: string,
+  group: string | null,
+  environment: { readonly [name: string]: string | undefined } = process.env,
+): PlainObject {
   const { groups, ...shared } = readConfigFile(file).fields as PlainObject & {
     readonly groups?: readonly PlainObject[]
   }
@@ -34,7 +41,10 @@ export function planOfAgent(file: string, group: string | null): PlainObject {
     const { profile, store, options } = first
     return pick({ protocol, profile, store, options })
   }
-  return planOfNode({ peers: [], options: {}, ...first, protocol } as unknown as NodeConfig)
+  const id = environment['CONCLAVE_ID'] ?? first['id']
+  if (id === undefined)
+    throw new UsageError(`${file}: id is missing: set CONCLAVE_ID to the id of a node that uses this file`)
+  return planOfNode({ peers: [], options: {}, ...first, id, protocol } as unknown as NodeConfig)
 }
 
 function planOfNode(node: NodeConfig): PlainObject {

@@ -130,6 +130,17 @@ describe('the screen of conclave up', () => {
     expect(seconds(1000, 24)[0]).toBe(0)
   })
 
+  it('leaves out the end of an event that does not fit, never its beginning', () => {
+    const group = groupOf(3, { entries: 3 })
+    const screen = (rows: number): readonly string[] => renderScreen(group, START, { columns: 60, rows })
+    for (let rows = 12; rows < 22; rows++) {
+      const first = screen(rows).find((line) => /^ {12}\S|n1 warning/.test(line))
+      expect(first ?? 'n1 warning').toContain('n1 warning')
+    }
+    const cut = screen(13).filter((line) => line.includes('n1 warning'))
+    expect(cut).toEqual([expect.stringMatching(/^ *2\.00 s {2}n1 warning .* …$/)])
+  })
+
   it('continues long events in the next line', () => {
     const lines = renderScreen(groupOf(3, { entries: 1 }), START, { columns: 60, rows: 24 })
     const at = lines.findIndex((line) => line.includes('n1 warning'))

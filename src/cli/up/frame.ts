@@ -97,10 +97,20 @@ function logLines(
   const back = log.length <= room ? 0 : Math.max(0, Math.min(scrolled, log.length - room + 1))
   const notice = back === 0 ? [] : [paint('dim', `${back} later events: PgDn`)]
   const space = Math.max(0, room - notice.length)
-  // Each entry takes at least one line.
-  const entries = log.slice(Math.max(0, log.length - back - space), log.length - back)
-  const lines = entries.flatMap((entry) => entryLines(entry, columns))
-  return [...(space === 0 ? [] : lines.slice(-space)), ...notice]
+  const lines: string[] = []
+  for (let at = log.length - back - 1; at >= 0 && lines.length < space; at--) {
+    const entry = log[at]
+    if (entry !== undefined)
+      lines.unshift(...cutOff(entryLines(entry, columns), space - lines.length, columns))
+  }
+  return [...lines, ...notice]
+}
+
+/** As many lines as fit. The end is left out: without the beginning nobody knows what an event is about. */
+function cutOff(lines: readonly string[], room: number, columns: number): readonly string[] {
+  if (lines.length <= room) return lines
+  const last = lines[room - 1] ?? ''
+  return [...lines.slice(0, room - 1), clip(`${last} …`, columns)]
 }
 
 /** An entry that is wider than the terminal continues below its own text. */

@@ -14,7 +14,7 @@ import { LeaderMonitor } from './leader-monitor.ts'
 import { type HttpLimits, listen } from './listen.ts'
 import { OtlpExporter } from './otlp.ts'
 import { measureGroup } from './responses.ts'
-import { createServedGroup, type ServedGroup } from './served-group.ts'
+import { createServedGroup, type ServedGroup, warnOfAgent } from './served-group.ts'
 import { saveTrace } from './trace-file.ts'
 
 export type AgentOptions = {
@@ -158,9 +158,10 @@ function startExporter(
       terms: () => group.history.terms(),
     })),
     onFailure(reason) {
-      for (const { node, events } of served.slice(0, 1)) {
-        const warning = eventOf(node, 'warning', { reason })
-        events.add(warning)
+      for (const group of served.slice(0, 1)) {
+        const warning = eventOf(group.node, 'warning', { reason: `otlp: ${reason}` })
+        warnOfAgent(group, 'otlp', reason)
+        group.events.add(warning)
         log(warning)
       }
     },

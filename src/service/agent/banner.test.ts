@@ -119,6 +119,12 @@ describe('a group with views', () => {
       'no leader in g for 0.0 s: the leader of view 3.a is ineligible',
     ],
     [
+      'a leader that has just died',
+      {},
+      { leader: null, leaderlessMs: 0, reachable: ['b', 'c', 'd', 'e'] },
+      'no leader in g for 0.0 s: a, the leader of view 3.a, is unreachable',
+    ],
+    [
       'no quorum',
       { inQuorum: false },
       { leader: null, leaderlessMs: 2000 },

@@ -85,9 +85,8 @@ function describeView(condition: GroupCondition, membership: Membership): Banner
   const { view, inQuorum, failureTolerance, waitingFor } = membership
   const name = view === null ? '' : `view ${view.id.join('.')}`
   if (condition.leader === null || view === null) {
-    const quorum = inQuorum ? `the leader of ${name} is ineligible` : `no majority of ${name} responds`
-    const why =
-      waitingFor === null ? (view === null ? 'this node is in no view' : quorum) : waitingText(waitingFor)
+    const of = view === null ? 'this node is in no view' : whyNoneLeads(condition, view, inQuorum)
+    const why = waitingFor === null ? of : waitingText(waitingFor)
     return { level: 'no-leader', sentence: leaderless(condition, why), failureTolerance }
   }
   const all = [...new Set(condition.voters.flat())]
@@ -97,6 +96,19 @@ function describeView(condition: GroupCondition, membership: Membership): Banner
       ? `all ${all.length} nodes are in ${name}`
       : `${outside.join(', ')} ${isOrAre(outside.length)} not in ${name}`
   return describeLed(condition, members, outside.length > 0, failureTolerance)
+}
+
+function whyNoneLeads(
+  { reachable }: GroupCondition,
+  { id }: NonNullable<Membership['view']>,
+  inQuorum: boolean,
+): string {
+  const name = `view ${id.join('.')}`
+  if (!inQuorum) return `no majority of ${name} responds`
+  const [, leader] = id
+  return leader === null || reachable.includes(leader)
+    ? `the leader of ${name} is ineligible`
+    : `${leader}, the leader of ${name}, is unreachable`
 }
 
 function describeLed(

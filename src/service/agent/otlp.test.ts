@@ -152,7 +152,7 @@ describe('the export to an OpenTelemetry collector', () => {
     state.status = 200
     await exporter.export()
     expect(failures).toEqual([
-      'otlp: cannot send to http://127.0.0.1:4318: connect ECONNREFUSED 127.0.0.1:4318; trying again every 15 s',
+      'cannot send to http://127.0.0.1:4318: connect ECONNREFUSED 127.0.0.1:4318; trying again every 15 s',
     ])
     expect(paths(sent)).toEqual(['/v1/metrics', '/v1/metrics', '/v1/traces'])
   })

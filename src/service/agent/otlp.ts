@@ -178,5 +178,5 @@ const digest = (text: string, bytes: number): string =>
 
 function describeFailure(url: string, error: unknown): string {
   const { cause, message } = error as Error & { readonly cause?: Error }
-  return `otlp: cannot send to ${url}: ${cause?.message || message}; trying again every ${EXPORT_INTERVAL_MS / 1000} s`
+  return `cannot send to ${url}: ${cause?.message || message}; trying again every ${EXPORT_INTERVAL_MS / 1000} s`
 }

@@ -3,7 +3,7 @@ import type { GroupStatus } from '../node/index.ts'
 import { NO_DETAILS, NOTHING_MEASURED } from '../runtime/index.ts'
 import { LeaderMonitor } from './leader-monitor.ts'
 import { leaderResponse, membersResponse, statusResponse } from './responses.ts'
-import { createServedGroup, type ServedGroup } from './served-group.ts'
+import { createServedGroup, type ServedGroup, warnOfAgent } from './served-group.ts'
 
 const NODE = { group: 'g', id: 'b' }
 const STATUS: GroupStatus = {
@@ -50,6 +50,18 @@ function served(status: Partial<GroupStatus>, monitor = new LeaderMonitor(() => 
     monitor,
   })
 }
+
+it('the warnings of the agent are among those of its node, the newest first, and are counted', () => {
+  const old = { at: '2020-01-01T00:00:00.000Z', what: 'late', detail: 'x', count: 3 }
+  const group = served({ warnings: [old] })
+  warnOfAgent(group, 'otlp', 'cannot send')
+  warnOfAgent(group, 'otlp', 'cannot send at all')
+  expect(statusResponse(group).warnings).toEqual([
+    { at: expect.any(String), what: 'otlp', detail: 'cannot send at all', count: 2 },
+    old,
+  ])
+  expect(group.monitor.warnings).toBe(2)
+})
 
 describe('leaderResponse', () => {
   it.each<[string, Partial<GroupStatus>, ReturnType<typeof leaderResponse>['leader']]>([

@@ -109,7 +109,7 @@ export function statusResponse(group: ServedGroup): StatusResponse {
     lease: timing === null ? node.lease : { lengthMs: timing.leaseMs, marginMs: timing.marginMs },
     ...(timing === null ? {} : { timing }),
     measured: status.measured,
-    warnings: status.warnings,
+    warnings: [...group.ownWarnings.values(), ...status.warnings].toSorted(byAge),
     nodes: observedNodes(status, group),
     ...(membership === null
       ? {}
@@ -123,6 +123,10 @@ export function statusResponse(group: ServedGroup): StatusResponse {
     at: new Date().toISOString(),
   }
 }
+
+/** The newest first. Texts of ISO 8601 sort like the times. */
+const byAge = (one: { readonly at: string }, other: { readonly at: string }): number =>
+  one.at < other.at ? 1 : one.at > other.at ? -1 : 0
 
 /** What the metrics of a group are made of. */
 export function measureGroup(group: ServedGroup): GroupMetrics {

@@ -1,7 +1,7 @@
 /** A group that the agent serves: its node, and what the agent remembers about it. */
 import { randomBytes } from 'node:crypto'
 import type { NodeId } from '../../core/index.ts'
-import type { StatusResponse } from '../client/index.ts'
+import type { StatusResponse, WarningResponse } from '../client/index.ts'
 import type { ConclaveNode, HandOver } from '../node/index.ts'
 import { Claims } from './claims.ts'
 import { EventLog } from './event-log.ts'
@@ -27,6 +27,15 @@ export type ServedGroup = {
   readonly address: string | null
   /** Version of the agent. */
   readonly version: string
+  /** The last warning of each kind that is about the agent rather than about its node. */
+  readonly ownWarnings: Map<string, WarningResponse>
+}
+
+/** The status shows it beside the warnings of the node. */
+export function warnOfAgent({ ownWarnings, monitor }: ServedGroup, what: string, detail: string): void {
+  monitor.countWarning()
+  const count = (ownWarnings.get(what)?.count ?? 0) + 1
+  ownWarnings.set(what, { at: new Date().toISOString(), what, detail, count })
 }
 
 /** Fills in what is not given. */
@@ -50,6 +59,7 @@ export function createServedGroup<Node extends ServedGroup['node']>(
     }),
     address: null,
     version: '0',
+    ownWarnings: new Map(),
     ...parts,
   }
   return group

@@ -123,6 +123,17 @@ describe('a failure of fetch', () => {
       expect((toClientError({ agent }, seen) as Error).message).toContain(`: why; ${remedy}`)
   })
 
+  it.each(['socket hang up', 'other side closed', 'read ECONNRESET'])(
+    'that is the end of a connection (%s) names TLS, which an agent may demand',
+    (why) => {
+      const error = new TypeError('fetch failed', { cause: new Error(why) })
+      const remedy = 'if it serves HTTPS, write https:// instead of http://'
+      expect((toClientError({ agent }, error) as Error).message).toContain(`${why}; ${remedy}`)
+      const https = toClientError({ agent: agent.replace('http:', 'https:') }, error) as Error
+      expect(https.message).toContain(`${why}; check that the agent is running`)
+    },
+  )
+
   it.each([
     ['wrong version number', 'it does not use TLS: write http:// instead of https://'],
     ['tlsv13 alert certificate required', 'give this client a certificate that the agent accepts'],

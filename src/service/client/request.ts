@@ -94,7 +94,7 @@ export function toClientError({ agent, signal }: RequestOptions, error: unknown)
   const { cause, message } = error as Error & { cause?: Error }
   const { code = '', reason } = (cause ?? error) as TlsFailure
   const why = reason ?? (cause?.message || message)
-  return new AgentUnreachableError(`no agent responds at ${agent}: ${why}; ${remedyFor(code, why)}`, {
+  return new AgentUnreachableError(`no agent responds at ${agent}: ${why}; ${remedyFor(agent, code, why)}`, {
     cause: error,
   })
 }
@@ -102,7 +102,7 @@ export function toClientError({ agent, signal }: RequestOptions, error: unknown)
 /** Node adds these fields to errors of TLS: a name, and for OpenSSL the reason in a few words. */
 type TlsFailure = Error & { readonly code?: string; readonly reason?: string }
 
-function remedyFor(code: string, why: string): string {
+function remedyFor(agent: string, code: string, why: string): string {
   if (/certificate required/.test(why))
     return 'give this client a certificate that the agent accepts (--client-cert, --client-key)'
   if (/wrong version number|packet length too long/.test(why))
@@ -112,5 +112,8 @@ function remedyFor(code: string, why: string): string {
     return 'renew its certificate, or correct the clock of this host'
   if (/CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code))
     return 'its certificate is not trusted: give the authority that signed it (--ca-file)'
+  // Without TLS, all that a server with TLS does is to close the connection.
+  if (/socket hang up|other side closed|ECONNRESET/.test(why) && agent.startsWith('http:'))
+    return 'if it serves HTTPS, write https:// instead of http://; otherwise check that the agent is running'
   return 'check that the agent is running and that the address is right'
 }

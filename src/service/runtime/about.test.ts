@@ -123,6 +123,15 @@ describe('an About', () => {
     }
   })
 
+  it('is read to the last one when a process was stopped and finds many at once', () => {
+    const here = process('a', ['b'])
+    const there = process('b', ['a'])
+    for (let each = 0; each < 20; each++) here.abouts.send(each * 5 * SECOND)
+    const now = 100 * SECOND
+    for (const { body } of here.sent) expect(there.abouts.receive('a', body, now)).toBeNull()
+    expect(there.abouts.receive('a', here.sent.at(-1)?.body ?? expect.fail(), now)).toBe('heard before')
+  })
+
   it('shows that its sender is heard, if it is fresh', () => {
     const here = process('a', ['b'])
     const there = process('b', ['a'])
@@ -169,7 +178,11 @@ describe('an About is refused', () => {
     const message = good() as unknown as Message
     expect(there.abouts.receive('a', message, 3 * SECOND)).toBeNull()
     expect(there.abouts.receive('a', message, 9 * SECOND)).toBe('heard before')
-    expect(there.abouts.receive('a', { ...message, number: 2 }, 3 * SECOND + 1)).toBe('too many')
+    const crowd = Array.from({ length: 200 }, (_, index) => ({ ...message, number: index + 2 }))
+    const answers = crowd.map((report) => there.abouts.receive('a', report, 9 * SECOND))
+    expect(answers.indexOf('too many')).toBe(100)
+    expect(there.abouts.receive('a', { ...message, number: 999 }, 9 * SECOND + 99_999)).toBe('too many')
+    expect(there.abouts.receive('a', { ...message, number: 999 }, 9 * SECOND + 100_000)).toBeNull()
     expect(there.abouts.receive('a', { ...message, number: 3, by: 3 }, 9 * SECOND)).toBe(
       'earlier incarnation',
     )

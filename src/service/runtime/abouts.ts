@@ -30,6 +30,8 @@ const SOON: Micros = 1_000_000
 const QUIET: Micros = 2_000_000
 /** More frequent reports of a peer are ignored. */
 const MIN_INTERVAL: Micros = 100_000
+/** A process that was stopped finds the reports of the time in between at once, and needs the last one. */
+const MOST_AT_ONCE = 100
 /** The shortest time between two reports: a peer that receives them in a burst refuses none. */
 const SPACING: Micros = 2 * MIN_INTERVAL
 /** How long ago another node may have been late to be the cause of an expired lease. */
@@ -52,8 +54,8 @@ export type AboutHooks = {
 /** Names this run of the process, and the version of Conclave. */
 export type ProcessName = { readonly run: string; readonly version: string | null }
 
-/** `since`: when the first report of this incarnation arrived. */
-type Received = { readonly about: About; readonly at: Micros; readonly since: Micros }
+/** `since`: when the first report of this incarnation arrived. `room`: how many more are accepted at this moment. */
+type Received = { readonly about: About; readonly at: Micros; readonly since: Micros; readonly room: number }
 
 /** Whom a peer hears: how old its last report is, and the first of this run of its process. */
 export type HearingReport = {
@@ -171,9 +173,11 @@ export class Abouts {
     if (about.by !== incarnation) return 'earlier incarnation'
     if (last !== undefined && last.about.by === about.by && about.number <= last.about.number)
       return 'heard before'
-    if (last !== undefined && now - last.at < MIN_INTERVAL) return 'too many'
+    const room =
+      last === undefined ? MOST_AT_ONCE : Math.min(MOST_AT_ONCE, last.room + (now - last.at) / MIN_INTERVAL)
+    if (room < 1) return 'too many'
     const since = last?.about.by === about.by ? last.since : now
-    this.#received.set(from, { about, at: now, since })
+    this.#received.set(from, { about, at: now, since, room: room - 1 })
     this.#hooks.noteHeard(from, now)
     return null
   }

@@ -4,6 +4,7 @@ import { Abouts, type ProcessName } from './abouts.ts'
 import type { Address, Directory, Entry } from './directory.ts'
 import { LinkWatch } from './link-watch.ts'
 import { ProcessMeasures } from './process-measures.ts'
+import type { DroppedDatagrams } from './refusal-log.ts'
 import { WallClockWatch } from './wall-clock-watch.ts'
 
 export type ObserverSettings = {
@@ -12,7 +13,7 @@ export type ObserverSettings = {
   readonly directory: Directory
   now(): Micros
   send(to: NodeId, body: Message): void
-  warn(what: string, detail: string): void
+  warn(what: string, detail: string, peer: NodeId | null): void
   /** The incarnation of this process, and of a peer; null before a session with it began. */
   incarnation(): number
   incarnationOf(peer: NodeId): number | null
@@ -88,6 +89,11 @@ export class EndpointObserver {
     this.#links.noteDropped(peer)
   }
 
+  /** Whether another warning has said why such datagrams are dropped. */
+  isExplained({ reason, from }: DroppedDatagrams): boolean {
+    return EXPLAINED.has(reason) && this.#links.explains(from)
+  }
+
   /** A sealed datagram with the id of this process. */
   noteOwnId(at: Address): void {
     this.#links.noteOwnId(at)
@@ -104,7 +110,7 @@ export class EndpointObserver {
     this.#links.tick(now)
     const problem = this.#wallClock.check(now, this.#slept)
     this.#slept = 0
-    if (problem !== null) this.#settings.warn('clock', problem)
+    if (problem !== null) this.#settings.warn('clock', problem, null)
   }
 
   forget(peer: NodeId): void {
@@ -132,3 +138,5 @@ export class EndpointObserver {
 const TICK_INTERVAL: Micros = 900_000
 /** Long enough that a peer which follows a leader quietly is not silent. */
 const SILENT: Micros = 4_000_000
+/** Why datagrams of a second process with an id, and of a peer at another address, are dropped. */
+const EXPLAINED = new Set(['heard before', 'earlier incarnation', 'unknown sender'])

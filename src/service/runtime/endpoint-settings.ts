@@ -23,8 +23,9 @@ export type EndpointSettings = {
 export type EndpointHooks = {
   /** `peer`: the node that is configured at the address of the last sender. */
   dropped(refused: DroppedDatagrams, peer: NodeId | null): void
-  /** A condition for operators: a name that cannot be resolved, two processes with the same id, a one-way link. */
-  warning(what: string, detail: string): void
+  /** A condition for operators: a name that cannot be resolved, two processes with the same id, a one-way link. `peer`: the node
+   * that it is about. */
+  warning(what: string, detail: string, peer: NodeId | null): void
   /** The endpoint cannot continue, and has stopped. */
   failed(error: Error): void
   /** `before`: the state in which the step was taken; null at the start. */

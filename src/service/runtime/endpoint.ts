@@ -38,6 +38,7 @@ import { EndpointObserver } from './endpoint-observer.ts'
 import type { EndpointHooks, EndpointSettings } from './endpoint-settings.ts'
 import { incarnationOf, roundTripOf, sessionsIn, termTokenIn } from './endpoint-state.ts'
 import { InvalidGroupError } from './errors.ts'
+import { unresolved } from './explain.ts'
 import type { NetworkFaults } from './fault-injection.ts'
 import { GroupStorage } from './group-storage.ts'
 import { Introductions } from './introductions.ts'
@@ -79,19 +80,18 @@ export class Endpoint {
     this.#clock = settings.clock ?? openHostClock()
     this.#storage = new GroupStorage(settings.storage, {
       warn: (group, detail) => this.#groups.get(group)?.events.warn('storage', detail),
-      recovered: () => hooks.warning('storage', 'stable data can be written again'),
+      recovered: () => hooks.warning('storage', 'stable data can be written again', null),
     })
     this.#udp = udp
     this.#directory = new Directory({
       family: udp.family,
       ...(settings.lookup === undefined ? {} : { lookup: settings.lookup }),
-      lookupFailed: (id, address, problem) =>
-        hooks.warning('peers', `${id ?? 'a peer'} at ${showAddress(address)} cannot be resolved: ${problem}`),
+      lookupFailed: (id, address, problem) => hooks.warning('peers', unresolved(id, address, problem), id),
       looked: () => this.#tick(),
     })
     this.#introductions = new Introductions(this.self, this.#directory, {
       send: (to, address, body) => udp.send(to, address, body),
-      conflict: (problem) => hooks.warning('conflict', problem),
+      conflict: (problem) => hooks.warning('conflict', problem, null),
     })
     this.#observer = new EndpointObserver({
       self: this.self,
@@ -99,7 +99,7 @@ export class Endpoint {
       directory: this.#directory,
       now: () => this.#clock.now(),
       send: (to, body) => this.#send(to, body),
-      warn: (what, detail) => hooks.warning(what, detail),
+      warn: (what, detail, peer) => hooks.warning(what, detail, peer),
       incarnation: () => sessionsIn(this.#loop.state).incarnation,
       incarnationOf: (peer) => incarnationOf(sessionsIn(this.#loop.state), peer),
     })
@@ -137,7 +137,7 @@ export class Endpoint {
         isPeer: (at, port) => endpoint !== null && endpoint.#directory.entryAt(at, port) !== null,
         message: (from, to, body, at) => (endpoint === null ? null : endpoint.#receive(from, to, body, at)),
         dropped: (refused) =>
-          hooks.dropped(refused, endpoint === null ? null : endpoint.#droppedFrom(refused)),
+          endpoint === null ? hooks.dropped(refused, null) : endpoint.#handleDropped(refused, hooks),
       },
     ).catch((error: unknown) => {
       settings.storage.close()
@@ -425,11 +425,11 @@ export class Endpoint {
     return null
   }
 
-  /** The peer at the address of dropped datagrams. */
-  #droppedFrom({ from }: DroppedDatagrams): NodeId | null {
-    const peer = this.#directory.idAt(from)
+  /** What another warning has explained is not reported once more. */
+  #handleDropped(refused: DroppedDatagrams, hooks: EndpointHooks): void {
+    const peer = this.#directory.idAt(refused.from)
     if (peer !== null) this.#observer.noteDropped(peer)
-    return peer
+    if (peer !== null || !this.#observer.isExplained(refused)) hooks.dropped(refused, peer)
   }
 
   #handleOutput({ group, ...event }: Output): void {

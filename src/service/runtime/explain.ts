@@ -1,6 +1,7 @@
 /** Why a lease was not renewed in time, from what the node has measured since the last renewal. */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Assumed } from '../../protocols/index.ts'
+import { type Address, showAddress } from './directory.ts'
 import type { CauseKind } from './measured.ts'
 import type { WhyLate } from './thread-times.ts'
 
@@ -56,12 +57,12 @@ export function explainExpiry(evidence: Evidence, assumed: Assumed): Explanation
     const from = slow.from === null ? '' : ` from ${slow.from}`
     return {
       kind: 'slow-messages',
-      detail: `messages were slower than ${names.delta}: ${showMs(slow.by)}${from} (${names.delta} is ${inMs(delta)})`,
+      detail: `messages were slower than ${names.delta}: ${showMs(slow.by)}${from} (${showLimit(names.delta, delta)})`,
       node: null,
     }
   }
   if (latePeer !== null) {
-    const detail = `${latePeer.id} was late by ${showMs(latePeer.by)} (${names.sigma} is ${inMs(sigma)})`
+    const detail = `${latePeer.id} was late by ${showMs(latePeer.by)} (${showLimit(names.sigma, sigma)})`
     return { kind: 'late', detail, node: latePeer.id }
   }
   return { kind: 'unknown', detail: 'a majority did not answer in time', node: null }
@@ -87,7 +88,7 @@ function explainLate({ by, why }: LateEpisode, { sigma, names }: Assumed): Expla
     return { kind: 'paused', detail: `this node was stopped for ${showMs(by)}`, node: null }
   return {
     kind: 'late',
-    detail: `this node was late by ${showMs(by)} (${names.sigma} is ${inMs(sigma)})`,
+    detail: `this node was late by ${showMs(by)} (${showLimit(names.sigma, sigma)})`,
     node: null,
   }
 }
@@ -98,12 +99,16 @@ export function showMs(micros: Micros): string {
   return micros >= 10_000 ? `${Math.round(micros / 1000)} ms` : `${Math.round(micros / 100) / 10} ms`
 }
 
-/** A setting in milliseconds, as a user would write it. */
-function inMs(micros: Micros): number {
-  return micros / 1000
+/** An assumption: a setting as a user would write it, such as `sigmaMs is 30`, and others with their unit. */
+export function showLimit(name: string, micros: Micros): string {
+  return `${name} is ${name.endsWith('Ms') ? micros / 1000 : showMs(micros)}`
 }
 
 export function listIds(ids: readonly NodeId[]): string {
   if (ids.length < 2) return ids.join('')
   return `${ids.slice(0, -1).join(', ')} and ${ids.at(-1)}`
+}
+
+export function unresolved(id: NodeId | null, address: Address, problem: string): string {
+  return `${id ?? 'a peer'} at ${showAddress(address)} cannot be resolved: ${problem}`
 }

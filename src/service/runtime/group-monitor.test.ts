@@ -51,7 +51,7 @@ describe('leases that tune themselves', () => {
     expect(warnings).toEqual([])
     expect(monitor.explain({ now: 15 * SECOND, ...HEARD_ALL })).toMatchObject({
       kind: 'late',
-      detail: 'this node was late by 12 ms (σ of this lease is 6)',
+      detail: 'this node was late by 12 ms (σ of this lease is 6 ms)',
     })
     expect(monitor.measured(measures, 15 * SECOND)).toMatchObject({ sigmaMs: 30, deltaMs: 5 })
     measures.noteLateness(31_000, 16 * SECOND)
@@ -62,6 +62,30 @@ describe('leases that tune themselves', () => {
     measures.noteLateness(400_000, 26 * SECOND)
     measures.tick(28 * SECOND)
     expect(warnings.at(-1)).toBe('late: this node was up to 400 ms late (sigmaMs is 30); use faster hosts')
+  })
+})
+
+describe('the renewal margin', () => {
+  it('is that of the present length of leases: a longer lease is not compared with what shorter ones left', () => {
+    const names = { sigma: 'σ of this lease', delta: 'δ of this lease' }
+    let present = { sigma: 6000, delta: 3000, names }
+    const monitor = new GroupMonitor({
+      assumed: ASSUMED,
+      present: () => present,
+      remedy: () => ({}),
+      warn: () => expect.fail(),
+    })
+    const measures = new ProcessMeasures(0, { read: () => null, close() {} })
+    const margin = (second: number) => monitor.measured(measures, second * SECOND).renewalMarginMs
+    monitor.noteRenewal(null, 9 * SECOND)
+    monitor.noteRenewal(24_000, 10 * SECOND)
+    expect(margin(10)).toMatchObject({ min: 24 })
+    present = { sigma: 12_000, delta: 6000, names }
+    // This renewal still ends a shorter lease.
+    monitor.noteRenewal(25_000, 11 * SECOND)
+    expect(margin(11)).toBeNull()
+    monitor.noteRenewal(48_000, 12 * SECOND)
+    expect(margin(12)).toMatchObject({ min: 48 })
   })
 })
 

@@ -12,6 +12,7 @@ import {
   isPause,
   type LateEpisode,
   type SlowEpisode,
+  showLimit,
   showMs,
 } from './explain.ts'
 import type { Measured } from './measured.ts'
@@ -69,7 +70,9 @@ const NO_SETTING = 'meanwhile its lease expires, and no setting should prevent t
 
 export class GroupMonitor {
   readonly #settings: MonitorSettings
-  readonly #renewals = new RollingHistogram()
+  #renewals = new RollingHistogram()
+  /** σ of the leases whose renewals were measured: it grows with their length. */
+  #renewedSigma: Micros | null = null
   #renewedAt: Micros | null = null
   #late: LateEpisode | null = null
   #slow: SlowEpisode | null = null
@@ -120,8 +123,15 @@ export class GroupMonitor {
 
   /** The lease was renewed when `left` of it was left. Null: it was granted for the first time. */
   noteRenewal(left: Micros | null, now: Micros): void {
-    // A lease that was over when its renewal was noticed left nothing.
-    if (left !== null) this.#renewals.add(Math.max(0, left), now)
+    const { sigma } = this.assumed
+    if (sigma !== this.#renewedSigma) {
+      // Leases have another length from now on. What was left of the one before says nothing about them.
+      this.#renewals = new RollingHistogram()
+      this.#renewedSigma = sigma
+    } else if (left !== null) {
+      // A lease that was over when its renewal was noticed left nothing.
+      this.#renewals.add(Math.max(0, left), now)
+    }
     this.#renewedAt = now
     this.#late = null
     this.#slow = null
@@ -160,7 +170,7 @@ export class GroupMonitor {
     const { sigma, delta, names } = this.#settings.assumed
     this.#warn(this.#pendingLate, now, (worst, times, { why }) => {
       const remedy = showRemedy({ sigma: AMPLE * worst }, this.#settings)
-      const seen = `this node was up to ${showMs(worst)} late${times} (${names.sigma} is ${sigma / 1000})${why}`
+      const seen = `this node was up to ${showMs(worst)} late${times} (${showLimit(names.sigma, sigma)})${why}`
       return ['late', `${seen}; ${remedy}`]
     })
     this.#warn(this.#pendingPause, now, (worst, times) => [
@@ -169,7 +179,7 @@ export class GroupMonitor {
     ])
     this.#warn(this.#pendingSlow, now, (worst, times, { detail, why }) => {
       const remedy = showRemedy({ delta: AMPLE * worst }, this.#settings)
-      const seen = `messages took up to ${showMs(worst)}${detail}${times} (${names.delta} is ${delta / 1000})${why}`
+      const seen = `messages took up to ${showMs(worst)}${detail}${times} (${showLimit(names.delta, delta)})${why}`
       return ['slow', `${seen}; ${remedy}`]
     })
   }

@@ -39,6 +39,15 @@ function lab() {
       const nobody = { heardMsAgo: null, rttMs: null }
       reported.set(peer, { at: now, since: now, hears: { a: nobody, b: nobody, c: nobody } })
     },
+    /** This process is stopped until this second, and then reads what `c` sent at first: that it hears `b`. */
+    pause(second: number, last: Map<string, number>) {
+      now = second * SECOND
+      heardAt.set('c', now)
+      last.set('ac', now)
+      const since = reported.get('c')?.since ?? now
+      const fresh = { heardMsAgo: 100, rttMs: null }
+      reported.set('c', { at: now, since, hears: { a: fresh, b: fresh } })
+    },
     /** Runs until this second; `hears` says who hears whom, as in 'ab' for "a hears b". */
     runUntil(second: number, hears: (pair: string) => boolean, last = new Map<string, number>()) {
       for (; now <= second * SECOND; now += SECOND / 2) {
@@ -119,6 +128,17 @@ describe('the watch of the links', () => {
     expect(warnings).toEqual([expect.stringContaining('b is heard here but does not hear this node')])
   })
 
+  it('does not believe what peers said of a node before this process was stopped', () => {
+    for (let stop = 20; stop < 26; stop += 0.5) {
+      const { warnings, runUntil, pause } = lab()
+      const last = runUntil(stop, ALL)
+      pause(stop + 4.5, last)
+      // `b` died while this process was stopped; what `c` said before arrives now.
+      runUntil(stop + 30, (pair) => !pair.includes('b'), last)
+      expect({ stop, warnings }).toEqual({ stop, warnings: [] })
+    }
+  })
+
   it('reports a node that others hear and this one does not, once, within 10 s', () => {
     for (let cut = 20; cut < 26; cut += 0.5) {
       const { warnings, runUntil } = lab()
@@ -179,7 +199,9 @@ describe('the watch of the links', () => {
     const elsewhere = { host: '127.0.0.1', port: 9 }
     for (let at = 1; at <= 2; at++) watch.noteSender('b', elsewhere, ADDRESS, at)
     expect(warnings).toEqual([])
+    expect(watch.explains('127.0.0.1:9')).toBe(false)
     watch.noteSender('b', elsewhere, ADDRESS, 3)
+    expect([watch.explains('127.0.0.1:9'), watch.explains('127.0.0.1:7400')]).toEqual([true, false])
     watch.noteSender('b', ADDRESS, null, 4)
     watch.noteSender('b', elsewhere, ADDRESS, 5)
     expect(warnings).toEqual([

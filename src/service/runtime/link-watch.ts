@@ -9,7 +9,8 @@ import { type Address, showAddress } from './directory.ts'
 import { listIds } from './explain.ts'
 
 export type LinkWatchHooks = {
-  warn(what: 'peers' | 'conflict' | 'address' | 'link', detail: string): void
+  /** `peer`: the node that it is about; null if it is about this process. */
+  warn(what: 'peers' | 'conflict' | 'address' | 'link', detail: string, peer: NodeId | null): void
   /** The peers and their configured addresses; null where a name is not resolved yet. */
   peers(): readonly { readonly id: NodeId; readonly address: Address; readonly isResolved: boolean }[]
   heardAt(peer: NodeId): Micros | null
@@ -44,6 +45,8 @@ export class LinkWatch {
   readonly #outOfSession = new Map<NodeId, { readonly since: Micros; lastAt: Micros }>()
   /** The peers whose datagrams were dropped. */
   readonly #dropped = new Set<NodeId>()
+  /** Where processes send from that were reported: as what they are, not once more for each of their datagrams. */
+  readonly #reportedAt = new Set<string>()
   /** Since when other nodes hear a peer that is not heard here. */
   readonly #heardElsewhere = new Map<NodeId, Micros>()
   /** Since when a peer is heard without a break, and when it was last heard. */
@@ -70,17 +73,20 @@ export class LinkWatch {
     seen.lastAt = now
     this.#elsewhere.set(peer, seen)
     if (seen.count < LEAST_SENT) return
+    this.#noteReported(where)
     const homeAt = this.#atHomeAt.get(peer) ?? null
     const home = showAddress(configured)
     if (homeAt !== null && now - homeAt < RECENT)
       this.#report(
         'conflict',
         `the processes at ${home} and ${where} both have the id ${JSON.stringify(peer)}: give each its own id`,
+        peer,
       )
     else
       this.#report(
         'address',
         `${peer} sends from ${where}, but its configured address is ${home}: correct the address of ${peer} here, or its \`listen\``,
+        peer,
       )
   }
 
@@ -89,11 +95,22 @@ export class LinkWatch {
     return this.#elsewhere.has(peer)
   }
 
+  /** Whether a report has explained why datagrams from there do not fit: they come from a second or a moved process. */
+  explains(from: string): boolean {
+    return this.#reportedAt.has(from)
+  }
+
+  #noteReported(where: string): void {
+    if (this.#reportedAt.size < MOST_REMEMBERED) this.#reportedAt.add(where)
+  }
+
   /** A process at another address has the id of this one. */
   noteOwnId(at: Address): void {
+    this.#noteReported(showAddress(at))
     this.#report(
       'conflict',
       `the process at ${showAddress(at)} has the id of this process, ${JSON.stringify(this.#self)}: give each its own id`,
+      null,
     )
   }
 
@@ -120,12 +137,18 @@ export class LinkWatch {
   /** Called about twice a second. */
   tick(now: Micros): void {
     const isStarting = now - this.#startedAt < PATIENCE
+    // How long each peer is heard without a break: 0 if it is not heard.
+    const heardFor = new Map<NodeId, Micros>()
+    for (const { id } of this.#hooks.peers()) {
+      const heardAt = this.#hooks.heardAt(id)
+      const isHeard = heardAt !== null && now - heardAt < RECENT
+      heardFor.set(id, isHeard ? now - this.#heardSince(id, now) : 0)
+      if (isHeard) this.#heardElsewhere.delete(id)
+    }
+    if (isStarting) return
     for (const { id, address, isResolved } of this.#hooks.peers()) {
       const heardAt = this.#hooks.heardAt(id)
       const isHeard = heardAt !== null && now - heardAt < RECENT
-      const heardFor = isHeard ? now - this.#heardSince(id, now) : 0
-      if (isHeard) this.#heardElsewhere.delete(id)
-      if (isStarting) continue
       const isAnswering = this.#elsewhere.has(id) || this.#dropped.has(id) || this.#outOfSession.has(id)
       if (heardAt === null && isResolved && !isAnswering) this.#reportSilence(id, address, now)
       // Its address is wrong, which was reported: what is sent to the configured one does not reach it.
@@ -133,8 +156,8 @@ export class LinkWatch {
       const stranger = this.#outOfSession.get(id)
       if (stranger !== undefined && now - stranger.lastAt < RECENT) {
         if (now - stranger.since >= SILENT) this.#reportUnheardBy(id)
-      } else if (isHeard) this.#checkHeardBy(id, heardFor)
-      else this.#checkHeardElsewhere(id, heardAt, now)
+      } else if (isHeard) this.#checkHeardBy(id, heardFor.get(id) ?? 0)
+      else this.#checkHeardElsewhere(id, heardAt, now, heardFor)
     }
   }
 
@@ -163,6 +186,7 @@ export class LinkWatch {
     this.#report(
       'peers',
       `${id} has not answered at ${showAddress(address)} since this node started: check that it runs, its address, and that UDP gets through`,
+      id,
       `silent ${id}`,
     )
   }
@@ -185,12 +209,18 @@ export class LinkWatch {
     this.#report(
       'link',
       `${id} is heard here but does not hear this node: UDP from here to ${id} is lost; check the firewall, and the address of this node at ${id}`,
+      id,
       `unheard by ${id}`,
     )
   }
 
-  /** This node does not hear the peer. Do others? */
-  #checkHeardElsewhere(id: NodeId, heardAt: Micros | null, now: Micros): void {
+  /** This node does not hear the peer. Do others? `heardFor`: for how long this node hears them without a break. */
+  #checkHeardElsewhere(
+    id: NodeId,
+    heardAt: Micros | null,
+    now: Micros,
+    heardFor: ReadonlyMap<NodeId, Micros>,
+  ): void {
     const key = `unheard ${id}`
     if (heardAt !== null && now - heardAt < SILENT) {
       this.#reported.delete(key)
@@ -205,9 +235,16 @@ export class LinkWatch {
     this.#heardElsewhere.set(id, since)
     // A node that starts is not heard by all at the same moment.
     if (now - since < ELSEWHERE) return
+    // After a pause of either node, the first report may be about the time before.
+    const current = hearers.filter((peer) => {
+      const ageMs = this.#hooks.reportOf(peer)?.ageMs ?? Number.POSITIVE_INFINITY
+      return (heardFor.get(peer) ?? 0) - ageMs * 1000 >= RECENT
+    })
+    if (current.length === 0) return
     this.#report(
       'link',
-      `${id} is not heard here, but ${listIds(hearers)} ${hearers.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
+      `${id} is not heard here, but ${listIds(current)} ${current.length === 1 ? 'hears' : 'hear'} it: UDP from ${id} to here is lost; check the firewall, and the address of this node at ${id}`,
+      id,
       key,
     )
   }
@@ -223,9 +260,14 @@ export class LinkWatch {
     })
   }
 
-  #report(what: 'peers' | 'conflict' | 'address' | 'link', detail: string, key = detail): void {
+  #report(
+    what: 'peers' | 'conflict' | 'address' | 'link',
+    detail: string,
+    peer: NodeId | null,
+    key = detail,
+  ): void {
     if (this.#reported.has(key) || this.#reported.size >= MOST_REMEMBERED) return
     this.#reported.add(key)
-    this.#hooks.warn(what, detail)
+    this.#hooks.warn(what, detail, peer)
   }
 }

@@ -29,4 +29,34 @@ describe('refusals', () => {
     expect(refusals.total).toBe(50_008)
     refusals.close()
   })
+
+  it('are not reported while there are few of a kind that is tolerated, and at once when there are more', () => {
+    const said: string[] = []
+    const refusals = new RefusalLog(({ reason, count }) => said.push(`${count} ${reason}`))
+    const add = (count: number): void => {
+      for (let each = 0; each < count; each++) {
+        refusals.add(
+          'heard before',
+          () => 'x',
+          () => '',
+          { tolerated: 20 },
+        )
+      }
+    }
+    for (let interval = 0; interval < 3; interval++) {
+      add(20)
+      vi.advanceTimersByTime(10_000)
+    }
+    expect(said).toEqual([])
+    add(21)
+    expect(said).toEqual(['21 heard before'])
+    add(300)
+    expect(said).toHaveLength(1)
+    vi.advanceTimersByTime(10_000)
+    expect(said).toEqual(['21 heard before', '300 heard before'])
+    vi.advanceTimersByTime(10_000)
+    add(20)
+    expect(said).toHaveLength(2)
+    refusals.close()
+  })
 })

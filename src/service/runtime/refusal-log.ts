@@ -1,6 +1,7 @@
 /**
- * Reports dropped datagrams at a limited rate: the first of each reason at once, then at most one report per interval,
- * with the count. After a flood the remaining count is reported when the interval ends.
+ * Reports dropped datagrams at a limited rate: the first of each reason at once, or as soon as there are more than is
+ * tolerated; then at most one report per interval, with the count. After a flood the remaining count is reported when the
+ * interval ends.
  */
 
 export type DroppedDatagrams = {
@@ -20,6 +21,8 @@ type Pending = {
   detail: string
   timer: NodeJS.Timeout | null
   readonly tolerated: number
+  /** Since the flood began. */
+  isReported: boolean
 }
 
 export class RefusalLog {
@@ -45,25 +48,18 @@ export class RefusalLog {
     { key = reason, tolerated = 0 }: { readonly key?: string; readonly tolerated?: number } = {},
   ): void {
     this.total += 1
-    const pending = this.#byReason.get(key)
-    if (pending === undefined && tolerated > 0) {
-      const fresh: Pending = { count: 1, from: from(), detail: detail(), timer: null, tolerated }
-      this.#byReason.set(key, fresh)
-      this.#wait(reason, key, fresh)
-      return
-    }
+    let pending = this.#byReason.get(key)
     if (pending === undefined) {
-      const fresh: Pending = { count: 0, from: '', detail: '', timer: null, tolerated }
-      this.#byReason.set(key, fresh)
-      this.#report({ reason, count: 1, from: from(), detail: detail() })
-      this.#wait(reason, key, fresh)
-      return
+      pending = { count: 0, from: '', detail: '', timer: null, tolerated, isReported: false }
+      this.#byReason.set(key, pending)
+      this.#wait(reason, key, pending)
     }
     if (pending.count === 0) {
       pending.from = from()
       pending.detail = detail()
     }
     pending.count += 1
+    if (!pending.isReported && pending.count > tolerated) this.#say(reason, pending)
   }
 
   close(): void {
@@ -73,16 +69,21 @@ export class RefusalLog {
 
   #wait(reason: string, key: string, pending: Pending): void {
     pending.timer = setTimeout(() => {
-      const { count, from, detail, tolerated } = pending
-      if (count <= tolerated) {
+      if (pending.count <= pending.tolerated) {
         // The flood is over: the next datagram is reported at once.
         this.#byReason.delete(key)
         return
       }
-      pending.count = 0
-      this.#report({ reason, count, from, detail })
+      this.#say(reason, pending)
       this.#wait(reason, key, pending)
     }, this.#intervalMs)
     pending.timer.unref()
+  }
+
+  #say(reason: string, pending: Pending): void {
+    const { count, from, detail } = pending
+    pending.count = 0
+    pending.isReported = true
+    this.#report({ reason, count, from, detail })
   }
 }

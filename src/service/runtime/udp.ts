@@ -65,6 +65,13 @@ const UNKNOWN_INTERVAL_MS = 100
  * need no report.
  */
 const RESTART_TOLERANCE = 100
+/** Networks duplicate datagrams now and then. */
+const DUPLICATE_TOLERANCE = 20
+
+const TOLERATED: { readonly [reason in DropReason]?: number } = {
+  'earlier incarnation': RESTART_TOLERANCE,
+  'heard before': DUPLICATE_TOLERANCE,
+}
 
 export class Udp {
   readonly family: 4 | 6 | 'both'
@@ -220,7 +227,7 @@ export class Udp {
 
   #drop(reason: DropReason, { address, port }: RemoteInfo, detail: () => string): void {
     this.#known.delete(address, port)
-    const tolerated = reason === 'earlier incarnation' ? RESTART_TOLERANCE : 0
+    const tolerated = TOLERATED[reason] ?? 0
     const from = (): string => showAddress({ host: address, port })
     // Each peer is reported by itself: neither another peer nor a flood hides what is wrong with it.
     const key = this.#hooks.isPeer(address, port) ? `${reason} ${from()}` : reason

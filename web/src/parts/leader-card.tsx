@@ -95,13 +95,15 @@ function Lease({ status }: { readonly status: Status }) {
           Lease: <b>{text}</b>, {formatMs(ageMs)} ago
         </span>
         <span class="hint marks">
-          <i class="mark-margin" aria-hidden="true" />
-          {expected}
+          <span>
+            <i class="mark-margin" aria-hidden="true" />
+            {expected}
+          </span>
           {measured === null ? null : (
-            <>
+            <span>
               <i class="mark-measured" aria-hidden="true" />
               {measured}
-            </>
+            </span>
           )}
         </span>
       </p>

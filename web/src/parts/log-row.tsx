@@ -7,20 +7,28 @@ import { colourOf } from '../view/nodes.ts'
 
 export const ROW_PX = 26
 
-export type LogRowProps = { readonly entry: LogEntry; readonly place: number; readonly count: number }
+export type LogRowProps = {
+  readonly entry: LogEntry
+  readonly place: number
+  readonly count: number
+  readonly isSelected: boolean
+  readonly onSelect: () => void
+}
 
 /** The characters of ".123". */
 const MILLISECONDS = 4
 
-export function LogRow({ entry, place, count }: LogRowProps) {
+export function LogRow({ entry, place, count, isSelected, onSelect }: LogRowProps) {
   const time = formatTime(entry.atMs)
   return (
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- the list handles the keys
     <li
-      class={`log-row kind-${entry.kind}`}
+      class={`log-row kind-${entry.kind}${isSelected ? ' is-selected' : ''}`}
       style={{ top: `${place * ROW_PX}px` }}
       aria-setsize={count}
       aria-posinset={place + 1}
       title={entry.text}
+      onClick={onSelect}
     >
       <time>
         {time.slice(0, -MILLISECONDS)}

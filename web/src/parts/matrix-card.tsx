@@ -33,7 +33,7 @@ export function MatrixCard({ status }: { readonly status: Status }) {
     </>
   )
   return (
-    <Card name="matrix" title="Links" hint="who hears whom, in ms" tools={tools}>
+    <Card name="matrix" title="Links" hint="in ms: who hears whom" tools={tools}>
       {isTable ? (
         <Sentences rows={matrix.rows} />
       ) : (

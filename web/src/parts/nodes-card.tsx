@@ -14,7 +14,7 @@ export function NodesCard({ status }: { readonly status: Status }) {
     <Card name="nodes" title="Nodes" hint={`as ${status.self.id} sees them`}>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls must be reachable by keyboard */}
       <div class="scroll" tabIndex={0} role="region" aria-label="Nodes table">
-        <table>
+        <table class={local.value === null ? '' : 'is-local'}>
           <thead>
             <tr>
               {COLUMNS.map((name) => (

@@ -58,4 +58,6 @@ it('says that only the leader measures its margin, except to the leader', () => 
     'Only the leader measures this.',
     'Nothing measured yet.',
   ])
+  const noLease = statusWith({ leader: { id: 'a', token: 1, expiresInMs: null } })
+  expect(chartsOf([], noLease)[2]?.whyEmpty).toBe('This protocol has no leases.')
 })

@@ -40,6 +40,11 @@ export function isolatedIn(values: readonly (number | null | undefined)[]): numb
   return [...values.keys()].filter((at) => !isMissing(at) && isMissing(at - 1) && isMissing(at + 1))
 }
 
+function whyNoMargin(status: Status | null): string {
+  if (status?.leader?.expiresInMs === null) return 'This protocol has no leases.'
+  return status?.self.role === 'leader' ? 'Nothing measured yet.' : 'Only the leader measures this.'
+}
+
 export function chartsOf(samples: readonly Sample[], status: Status | null): readonly ChartView[] {
   const times = samples.map(({ at }) => Date.parse(at) / 1000)
   const sigmaMs = status?.measured?.sigmaMs ?? null
@@ -58,10 +63,7 @@ export function chartsOf(samples: readonly Sample[], status: Status | null): rea
       times,
       values,
       newestMs,
-      whyEmpty:
-        name === 'renewalMarginMs' && status?.self.role !== 'leader'
-          ? 'Only the leader measures this.'
-          : 'Nothing measured yet.',
+      whyEmpty: name === 'renewalMarginMs' ? whyNoMargin(status) : 'Nothing measured yet.',
       limit,
       arePoints: name === 'failoverMs',
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LogEntry } from '../data/event-log.ts'
 import type { AgentEvent } from '../data/types.ts'
-import { entryOf, filterLog, visibleRows } from './log.ts'
+import { entryOf, filterLog, placeFor, visibleRows } from './log.ts'
 
 const event = (change: Partial<AgentEvent>): AgentEvent => ({
   at: '2030-01-02T03:04:05.678Z',
@@ -67,4 +67,15 @@ it('keeps only rows near the visible ones', () => {
   expect(visibleRows(3, { top: 0, height: 260, row: 26 })).toEqual({ first: 0, end: 3 })
   // The list became shorter than the place where it was scrolled to.
   expect(visibleRows(3, { top: 26_000, height: 260, row: 26 })).toEqual({ first: 0, end: 3 })
+})
+
+it('scrolls no further than a row needs', () => {
+  const view = { top: 260, height: 260, row: 26 }
+  expect([
+    placeFor(0, view),
+    placeFor(9, view),
+    placeFor(10, view),
+    placeFor(19, view),
+    placeFor(20, view),
+  ]).toEqual([0, 234, 260, 260, 286])
 })

@@ -95,3 +95,11 @@ export function visibleRows(
   const end = Math.min(count, Math.ceil((top + height) / row) + around)
   return { first, end }
 }
+
+/** Where to scroll to, so that a row is visible: as little as possible. */
+export function placeFor(
+  place: number,
+  { top, height, row }: { readonly top: number; readonly height: number; readonly row: number },
+): number {
+  return Math.min(place * row, Math.max(top, (place + 1) * row - height))
+}

@@ -96,6 +96,28 @@ describe('terms and gaps', () => {
 })
 
 describe('causes', () => {
+  it('follow what becomes unreachable while there is no leader', () => {
+    const seen = (...gone: readonly Id[]): Observation => ({
+      type: 'nodes',
+      at: 10,
+      around: around({ nodes: nodesWith(...gone.map((id) => node(id, { reachable: false }))) }),
+    })
+    const texts = (...observations: readonly Observation[]): readonly (string | undefined)[] =>
+      foldAll(leads(5, 'a', 1), nobody(9), ...observations)
+        .entries.slice(1)
+        .map(({ ended, cause }) => (ended ?? cause)?.text)
+    const silent = 'a is reachable, but b has no sign that it still leads'
+    const gone = 'a is unreachable: its process or host stopped, or its links are cut'
+    const cut = 'b reaches only 1 of 3 voters'
+    expect(texts(seen())).toEqual([silent, silent])
+    expect(texts(seen('a'))).toEqual([gone, gone])
+    expect(texts(seen('a'), seen('a', 'c'))).toEqual([cut, cut])
+    // What is reachable again, and what happens after the gap, explains nothing.
+    expect(texts(seen('a'), seen())).toEqual([gone, gone])
+    expect(texts(seen('a', 'c'), seen('a'))).toEqual([cut, cut])
+    expect(texts(leads(12, 'c', 2), seen('a'))).toEqual([silent, silent, undefined])
+  })
+
   it.each<[string, Partial<Surroundings>, string]>([
     [
       'an unreachable leader',

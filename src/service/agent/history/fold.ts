@@ -14,7 +14,15 @@ export const MAX_ENTRIES = 500
 const MAX_TEXT = 300
 
 /** How a cause is known. A higher value replaces a lower one. */
-const CERTAINTY = { guessed: 0, probed: 1, reported: 2, supervised: 3, observed: 4 } as const
+const CERTAINTY = {
+  guessed: 0,
+  unreachable: 1,
+  outnumbered: 2,
+  probed: 3,
+  reported: 4,
+  supervised: 5,
+  observed: 6,
+} as const
 
 /** How a node reports that a term of its own ended. */
 export type ReportedEnd = {
@@ -106,10 +114,12 @@ export function foldHistory(history: History, observation: Observation): Folded 
   switch (observation.type) {
     case 'leader':
       return foldLeader(history, observation)
-    case 'nodes':
+    case 'nodes': {
+      const { at, around } = observation
       return refineAll(history, (term) =>
-        term.until === null ? null : reportedCause(term, observation.at, observation.around),
+        term.until === null ? null : (reportedCause(term, at, around) ?? guessAgain(history, term, around)),
       )
+    }
     case 'revoked':
       return refineAll(history, ({ leader, token }) =>
         leader === history.self && token === observation.token
@@ -138,7 +148,8 @@ export function openQuestions({ entries }: History): readonly Entry[] {
 }
 
 const isTerm = (entry: Entry): entry is Entry & { readonly leader: Id } => entry.leader !== null
-const isRefinable = ({ certainty }: Entry): boolean => certainty < CERTAINTY.reported
+/** Whether the cause of an entry is a guess, or was seen from outside only. */
+export const isRefinable = ({ certainty }: Entry): boolean => certainty < CERTAINTY.reported
 
 // ---- Changes of the leader ----
 
@@ -193,24 +204,39 @@ function closeTerm(
   // The report of this node about its own term may arrive before the change of the leader.
   if (term.ended !== null) return [closed]
   const known = reportedCause(closed, at, around)
-  return known === null
-    ? [{ ...closed, ended: guessCause(self, term.leader, around), certainty: CERTAINTY.guessed }]
-    : [{ ...closed, ended: shorten(known.cause), certainty: known.certainty }]
+  const { cause, certainty } = known ?? guessCause(self, term.leader, around)
+  return [{ ...closed, ended: shorten(cause), certainty }]
 }
 
-function guessCause(self: Id, leader: Id, { voters, nodes }: Surroundings): Cause {
-  if (leader === self) return { kind: 'unknown', node: self, text: `${self} no longer leads` }
+function guessCause(self: Id, leader: Id, { voters, nodes }: Surroundings): KnownCause {
+  if (leader === self)
+    return {
+      cause: { kind: 'unknown', node: self, text: `${self} no longer leads` },
+      certainty: CERTAINTY.guessed,
+    }
   const reachable = nodes.flatMap((node) => (node.reachable ? [node.id] : []))
   const lacking = voters.find((set) => 2 * set.filter((id) => reachable.includes(id)).length <= set.length)
   if (lacking !== undefined && lacking.length > 1) {
     const count = lacking.filter((id) => reachable.includes(id)).length
     const text = `${self} reaches only ${count} of ${lacking.length} voters`
-    return { kind: 'partitioned', node: self, text }
+    return { cause: { kind: 'partitioned', node: self, text }, certainty: CERTAINTY.outnumbered }
   }
-  const text = reachable.includes(leader)
-    ? `${leader} is reachable, but ${self} has no sign that it still leads`
-    : `${leader} is unreachable: its process or host stopped, or its links are cut`
-  return { kind: 'unknown', node: leader, text }
+  if (reachable.includes(leader)) {
+    const text = `${leader} is reachable, but ${self} has no sign that it still leads`
+    return { cause: { kind: 'unknown', node: leader, text }, certainty: CERTAINTY.guessed }
+  }
+  const text = `${leader} is unreachable: its process or host stopped, or its links are cut`
+  return { cause: { kind: 'unknown', node: leader, text }, certainty: CERTAINTY.unreachable }
+}
+
+/** While there is no leader: what was still reachable when the term ended may have been lost for the same reason. */
+function guessAgain(
+  { self, entries }: History,
+  term: Entry & { readonly leader: Id },
+  around: Surroundings,
+): KnownCause | null {
+  const isOpen = entries.at(-1)?.leader === null && entries.at(-2) === term
+  return isOpen ? guessCause(self, term.leader, around) : null
 }
 
 // ---- Causes that become known ----

@@ -78,6 +78,25 @@ describe('the history of an agent', () => {
     recorder.stop()
   })
 
+  it('says why there is no leader if it knows more than who is reachable', () => {
+    const { recorder, lead, know } = lab()
+    lead('a', 1)
+    know('a', { reachable: false })
+    know('c', { reachable: false })
+    lead(null)
+    expect(recorder.terms().at(-1)?.cause?.text).toBe('b reaches only 1 of 3 voters')
+    expect(recorder.currentCause()).toBeNull()
+    // Its peers may still count as reachable when it stops leading.
+    lead('b', 2)
+    const text = 'b heard nothing from a and c for 872 ms, and the others are no majority'
+    recorder.handleRevoked(2, { kind: 'partitioned', node: 'b', text })
+    lead(null)
+    expect(recorder.currentCause()).toBe(text)
+    lead('c', 3)
+    expect(recorder.currentCause()).toBeNull()
+    recorder.stop()
+  })
+
   it('tells once why a term ended', () => {
     const { recorder, lead } = lab()
     expect(recorder.takeEnd()).toBe(null)

@@ -5,6 +5,7 @@ import {
   type Entry,
   foldHistory,
   type History,
+  isRefinable,
   type Observation,
   openQuestions,
   type Supervised,
@@ -20,8 +21,7 @@ const MAX_SAMPLES = 720
 const QUESTION_INTERVAL_MS = 500
 const QUESTION_AGE_MS = 600_000
 
-/** Causes that say no more than how many voters are reachable. */
-const UNINFORMATIVE: readonly CauseKind[] = ['started', 'unknown', 'partitioned']
+const UNINFORMATIVE: readonly CauseKind[] = ['started', 'unknown']
 
 export type RecorderOptions = {
   readonly self: Id
@@ -84,8 +84,11 @@ export class HistoryRecorder {
 
   /** Why there is no leader now; null with a leader, and if only the reachable nodes are known. */
   currentCause(): string | null {
-    const cause = this.#history.entries.at(-1)?.cause ?? null
-    return cause === null || UNINFORMATIVE.includes(cause.kind) ? null : cause.text
+    const entry = this.#history.entries.at(-1)
+    const cause = entry?.cause ?? null
+    if (entry === undefined || cause === null || UNINFORMATIVE.includes(cause.kind)) return null
+    // A guess says no more than how many voters are reachable.
+    return cause.kind === 'partitioned' && isRefinable(entry) ? null : cause.text
   }
 
   /** Why the last term ended, unless it was asked for before. */

@@ -58,6 +58,29 @@ const into = async (options: JoinOptions): Promise<ConclaveNode> => {
 
 const leads = (member: ConclaveNode | undefined): unknown => member?.view().leader?.id ?? null
 
+it.each(ISOLATIONS)(
+  'warn of a peer in the groups that have it (%s)',
+  { timeout: 30_000 },
+  async (isolation) => {
+    const [own, nowhere] = await freePorts(2)
+    const common = { id: 'a', listen: `127.0.0.1:${own}`, key: KEY, options: PATIENT, isolation }
+    const groups = { alone: [], two: [`b=127.0.0.1:${nowhere}`], three: [`b=127.0.0.1:${nowhere}`] }
+    const warned: string[] = []
+    for (const [group, peers] of Object.entries(groups)) {
+      // oxlint-disable-next-line no-await-in-loop -- the first one opens the address
+      const member = await into({ ...common, group, peers })
+      member.on('warning', ({ what }) => warned.push(`${group} ${what}`))
+    }
+    await until(() => warned.includes('three peers'))
+    expect(warned.filter((each) => each.endsWith('peers')).toSorted()).toEqual(['three peers', 'two peers'])
+    expect(members.map((member) => member.status().warnings.some(({ what }) => what === 'peers'))).toEqual([
+      false,
+      true,
+      true,
+    ])
+  },
+)
+
 it('are closed at any moment without an error in the worker that they share', async () => {
   const errors: unknown[] = []
   const watch = (worker: Worker): void => void worker.on('error', (error) => errors.push(error))

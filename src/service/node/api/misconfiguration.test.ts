@@ -5,6 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { freePorts } from '../../../../test/support/ports.ts'
 import { Program } from '../../../../test/support/program.ts'
@@ -197,4 +198,17 @@ describe('a misconfigured node warns once, as documented:', () => {
     },
     40_000,
   )
+
+  it('two processes with one id are one warning: their datagrams are no further one', {
+    timeout: 60_000,
+  }, async () => {
+    const given = (): readonly string[] =>
+      warnings()
+        .map(([of, by, what]) => (of === 'same' && by === 'a' ? what : ''))
+        .filter((what) => what === 'conflict' || what === 'dropped')
+    await expect.poll(given, { timeout: 30_000 }).toContain('conflict')
+    // Dropped datagrams are reported every ten seconds.
+    await setTimeout(12_000)
+    expect(given()).toEqual(['conflict'])
+  })
 })

@@ -117,9 +117,8 @@ export class SharedEndpoint {
           name: { run: this.#run, version: packageVersion() },
         },
         {
-          // Warnings that concern no group in particular are reported once.
-          dropped: (refused, peer) => this.#warn(...dropWarning(refused, self, peer)),
-          warning: (what, detail) => this.#warn(what, detail),
+          dropped: (refused, peer) => this.#warn(...dropWarning(refused, self, peer), peer),
+          warning: (what, detail, peer) => this.#warn(what, detail, peer),
           failed: (error) => this.#fail(error),
           record: (record, before) => this.#record(record, before),
         },
@@ -296,9 +295,11 @@ export class SharedEndpoint {
     return writeBlackBox(owner, this.#box.textAtOnce(header))
   }
 
-  #warn(what: string, detail: string): void {
-    const [first] = this.#tenants.values()
-    first?.events.warn(what, detail)
+  /** A warning about a peer is for the groups with that peer. A warning that concerns no group in particular is reported once. */
+  #warn(what: string, detail: string, peer: NodeId | null): void {
+    const all = [...this.#tenants.values()]
+    const concerned = peer === null ? [] : all.filter(({ peers }) => peers.has(peer))
+    for (const { events } of concerned.length > 0 ? concerned : all.slice(0, 1)) events.warn(what, detail)
   }
 
   async #close(): Promise<void> {
