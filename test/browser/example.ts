@@ -32,6 +32,7 @@ function node(id: string, index: number): ObservedNodeResponse {
     priority: index === 0 ? 10 : 0,
     version: '0.1.0',
     page: `http://127.0.0.1:${7480 + index}/`,
+    canStore: true,
     rttMs: id === 'n1' ? null : 0.3 + 0.2 * index,
     hears: Object.fromEntries(
       others.map((other, place) => [other, { heardMsAgo: 10, rttMs: 0.4 + 0.1 * place }]),

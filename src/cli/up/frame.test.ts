@@ -25,6 +25,7 @@ function groupOf(nodes: number, { leader = 'n1', entries = 20 } = {}): LocalGrou
     priority: null,
     version: null,
     page: null,
+    canStore: null,
     rttMs: null,
     hears: null,
     measured: null,

@@ -46,6 +46,18 @@ describe('describeGroup', () => {
       { mode: 'local', leader: { id: 'a', token: null }, reachable: ['a', 'b'] },
       'degraded: a leads g; c, d, e are unreachable; the group can survive 1 more failure',
     ],
+    [
+      { unwritable: ['c'] },
+      'degraded: a leads g with token 4; all 5 voters are reachable, but c cannot store its votes; the group can survive 1 more failure',
+    ],
+    [
+      { reachable: ['a', 'b', 'c', 'd'], unwritable: ['a', 'e'] },
+      'at risk: a leads g with token 4; e is unreachable, and a cannot store its votes; the group cannot survive another failure',
+    ],
+    [
+      { leader: null, leaderlessMs: 1234, reachable: ['a', 'b', 'c'], unwritable: ['b', 'c'] },
+      'no leader in g for 1.2 s: 3 of 5 voters are reachable, 3 are needed, but b, c cannot store their votes',
+    ],
     [{ alarm: 'two lead' }, 'SAFETY ALARM in g: two lead'],
   ])('describes %j', (change, sentence) => {
     expect(describeGroup({ ...FIVE, ...change }).sentence).toBe(sentence)

@@ -9,6 +9,8 @@ export type GroupCondition = {
   /** Voter sets. A majority of each is needed; there are two while one replaces the other. */
   readonly voters: readonly (readonly Id[])[]
   readonly reachable: readonly Id[]
+  /** Nodes that cannot store their votes: they vote for no other leader. */
+  readonly unwritable?: readonly Id[]
   readonly leaderlessMs: number | null
   /** Why there is no leader, if more is known than the nodes that are reachable; null with a leader. */
   readonly cause?: string | null
@@ -33,10 +35,11 @@ export function describeGroup(condition: GroupCondition): Banner {
 const majorityOf = (voters: number): number => Math.floor(voters / 2) + 1
 
 /** Number of further voters that can fail in the worst case; 0 also without a quorum. */
-function toleranceOf({ mode, voters, reachable, membership }: GroupCondition): number {
+function toleranceOf({ mode, voters, reachable, unwritable = [], membership }: GroupCondition): number {
   if (mode === 'store') return Math.max(0, reachable.length - 1)
   if (membership !== null) return membership.failureTolerance
-  const count = (set: readonly Id[]): number => set.filter((id) => reachable.includes(id)).length
+  const canVote = (id: Id): boolean => reachable.includes(id) && !unwritable.includes(id)
+  const count = (set: readonly Id[]): number => set.filter(canVote).length
   const spare =
     mode === 'local'
       ? count(voters.flat()) - 1
@@ -45,15 +48,19 @@ function toleranceOf({ mode, voters, reachable, membership }: GroupCondition): n
 }
 
 function describeVoters(condition: GroupCondition): Banner {
-  const { voters, reachable, mode } = condition
+  const { voters, reachable, unwritable = [], mode } = condition
   const all = [...new Set(voters.flat())]
   const unreachable = all.filter((id) => !reachable.includes(id))
+  const mute = all.filter((id) => reachable.includes(id) && unwritable.includes(id))
+  const disk =
+    mute.length === 0 ? [] : [`${mute.join(', ')} cannot store ${mute.length === 1 ? 'its' : 'their'} votes`]
   const failureTolerance = toleranceOf(condition)
   if (condition.leader === null) {
     const needed = mode === 'local' ? 1 : Math.max(...voters.map((set) => majorityOf(set.length)))
     const count = all.length - unreachable.length
     const why = `${count} of ${all.length} voters ${isOrAre(count)} reachable, ${needed} ${isOrAre(needed)} needed`
-    return { level: 'no-leader', sentence: leaderless(condition, why), failureTolerance }
+    const sentence = leaderless(condition, [why, ...disk].join(', but '))
+    return { level: 'no-leader', sentence, failureTolerance }
   }
   const reach =
     unreachable.length === 0
@@ -61,7 +68,9 @@ function describeVoters(condition: GroupCondition): Banner {
         ? 'the only voter is reachable'
         : `all ${all.length} voters are reachable`
       : `${unreachable.join(', ')} ${isOrAre(unreachable.length)} unreachable`
-  return describeLed(condition, reach, unreachable.length > 0, failureTolerance)
+  const isDegraded = unreachable.length > 0 || mute.length > 0
+  const voting = [reach, ...disk].join(unreachable.length === 0 ? ', but ' : ', and ')
+  return describeLed(condition, voting, isDegraded, failureTolerance)
 }
 
 /** A store has no votes. One live node is enough to lead, and the store does not show whether followers are alive. */

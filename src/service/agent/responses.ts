@@ -50,11 +50,10 @@ function observedNodes(
 ): readonly ObservedNodeResponse[] {
   const { nodes } = status
   return nodeResponses(status).map((each, index) => {
-    const { address, resolvedAddress, role, priority, version, page, rttMs, hears, measured } = nodes[
-      index
-    ] as NodeStatus
+    const { address, resolvedAddress, role, priority, version, page, canStore, rttMs, hears, measured } =
+      nodes[index] as NodeStatus
     const own = each.id === self.node.id ? self.address : null
-    const details = { role, priority, version, page, rttMs, hears, measured }
+    const details = { role, priority, version, page, canStore, rttMs, hears, measured }
     return { ...each, address: own ?? address, resolvedAddress, ...details }
   })
 }
@@ -90,6 +89,7 @@ export function statusResponse(group: ServedGroup): StatusResponse {
     mode,
     voters,
     reachable: nodes.flatMap((each) => (each.reachable ? [each.id] : [])),
+    unwritable: nodes.flatMap((each) => (each.canStore === false ? [each.id] : [])),
     leaderlessMs,
     cause: storeProblem(status) ?? history.currentCause(),
     alarm: monitor.alarm,

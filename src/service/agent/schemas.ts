@@ -89,6 +89,12 @@ const observedNode = node.extend({
   priority: z.number().nullable(),
   version: z.string().nullable().describe('null until it has reported it'),
   page: z.string().nullable().describe('URL of the page of its agent, if it reported one'),
+  canStore: z
+    .boolean()
+    .nullable()
+    .describe(
+      'whether it can store its votes: a voter that cannot votes for no other leader; null until it has reported it',
+    ),
   rttMs: z.number().nullable().describe('round-trip time from this node to it'),
   hears: hears
     .nullable()

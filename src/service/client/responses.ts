@@ -79,6 +79,8 @@ export type ObservedNodeResponse = NodeResponse & {
   readonly version: string | null
   /** URL of the page of its agent. */
   readonly page: string | null
+  /** Whether it can store its votes: a voter that cannot does not vote for another leader. */
+  readonly canStore: boolean | null
   /** Round-trip time from this node to it. */
   readonly rttMs: number | null
   readonly hears: Hears | null

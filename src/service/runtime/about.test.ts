@@ -11,6 +11,7 @@ const SECOND = 1_000_000
 const GROUP: OwnGroup = {
   role: 'voter',
   priority: 3,
+  canStore: true,
   measured: { ...NOTHING_MEASURED, sigmaMs: 10, deltaMs: 5, renewalMarginMs: { min: 20, p50: 30 } },
   last: {
     token: 7,
@@ -62,6 +63,7 @@ describe('an About', () => {
       group: {
         role: 'voter',
         priority: 3,
+        canStore: true,
         measured: {
           windowMs: 180_000,
           latenessMs: { p50: 20, p99: 20, max: 20 },

@@ -55,6 +55,7 @@ const group = z.strictObject({
   group: count,
   role: z.enum(['voter', 'witness', 'observer']),
   priority: z.int().min(-1_000_000).max(1_000_000).nullable(),
+  canStore: z.boolean(),
   sigmaMs: ms,
   deltaMs: ms,
   margin: z.tuple([ms, ms]).nullable(),
@@ -103,16 +104,22 @@ export function parseAbout(message: Message): About | string {
 export type OwnGroup = {
   readonly role: NodeRole
   readonly priority: number | null
+  /** Whether it can store its votes. */
+  readonly canStore: boolean
   readonly measured: Measured
   readonly last: EndedTerm | null
 }
 
-export function encodeGroup(digest: number, { role, priority, measured, last }: OwnGroup): AboutGroup {
+export function encodeGroup(
+  digest: number,
+  { role, priority, canStore, measured, last }: OwnGroup,
+): AboutGroup {
   const { sigmaMs, deltaMs, renewalMarginMs: margin } = measured
   return {
     group: digest,
     role,
     priority,
+    canStore,
     sigmaMs,
     deltaMs,
     margin: margin === null ? null : [margin.min, margin.p50],
@@ -154,7 +161,7 @@ export function groupIn(
 ): OwnGroup | null {
   const found = groups.find((each) => each.group === digest)
   if (found === undefined) return null
-  const { role, priority, sigmaMs, deltaMs, margin, last } = found
+  const { role, priority, canStore, sigmaMs, deltaMs, margin, last } = found
   const measured: Measured = {
     windowMs,
     latenessMs: spreadIn(lateness),
@@ -163,7 +170,7 @@ export function groupIn(
     deltaMs,
     renewalMarginMs: margin === null ? null : { min: margin[0], p50: margin[1] },
   }
-  return { role, priority, measured, last: last === null ? null : endIn(last, agoMs) }
+  return { role, priority, canStore, measured, last: last === null ? null : endIn(last, agoMs) }
 }
 
 function endIn(

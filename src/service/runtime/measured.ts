@@ -56,6 +56,8 @@ export type NodeDetails = {
   readonly version: string | null
   /** The URL of its agent's page. */
   readonly page: string | null
+  /** Whether it can store its votes; null until it has reported it. */
+  readonly canStore: boolean | null
   /** The round-trip time from this node to it. */
   readonly rttMs: number | null
   /** The nodes that it hears, by id, as it last reported. */
@@ -78,6 +80,7 @@ export const NO_DETAILS: NodeDetails = {
   run: null,
   version: null,
   page: null,
+  canStore: null,
   rttMs: null,
   hears: null,
   measured: null,

@@ -73,6 +73,7 @@ function node(value: unknown): ObservedNode | null {
     priority: numberOf(value['priority']),
     version: textOf(value['version']),
     page: httpUrl(value['page']),
+    canStore: value['canStore'] === false ? false : null,
     rttMs: numberOf(value['rttMs']),
     hears: hears(value['hears']),
     measured: parseMeasured(value['measured']),

@@ -17,6 +17,7 @@ const PATHS: { readonly [name in GlyphName]: string } = {
   leads: 'M8 .8l2.1 4.6 5 .6-3.7 3.4 1 5L8 11.9l-4.4 2.5 1-5L.9 6l5-.6Z',
   reachable: 'M8 3a5 5 0 1 0 0 10A5 5 0 0 0 8 3Z',
   unreachable: 'M3.8 2.4 2.4 3.8 6.6 8l-4.2 4.2 1.4 1.4L8 9.4l4.2 4.2 1.4-1.4L9.4 8l4.2-4.2-1.4-1.4L8 6.6Z',
+  unwritable: 'M8 1.2 15.4 14.4H.6Zm-.8 4.3v4.7h1.6V5.5Zm0 5.8v1.6h1.6v-1.6Z',
   paused: 'M3.5 2.5h3v11h-3Zm6 0h3v11h-3Z',
   down: 'M3 3h10v10H3Zm1.6 1.6v6.8h6.8V4.6Z',
   cut: 'M3.8 2.4 2.4 3.8 6.6 8l-4.2 4.2 1.4 1.4L8 9.4l4.2 4.2 1.4-1.4L9.4 8l4.2-4.2-1.4-1.4L8 6.6Z',

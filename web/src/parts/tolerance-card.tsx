@@ -11,8 +11,8 @@ export function ToleranceCard({ status }: { readonly status: Status }) {
         <b>{count}</b> <span>{count === 1 ? 'node' : 'nodes'}</span>
       </p>
       <ul class="pips" aria-hidden="true">
-        {voters.map(({ id, isReachable }) => (
-          <li key={id} class={isReachable ? 'is-reachable' : ''} title={id} />
+        {voters.map(({ id, canVote }) => (
+          <li key={id} class={canVote ? 'is-reachable' : ''} title={id} />
         ))}
       </ul>
       <p class="hint">{sentence}</p>

@@ -20,7 +20,8 @@ describe('a row of the nodes table', () => {
   it.each([
     ['the leader', { leader: true }, 'leads'],
     ['a reachable node', {}, 'reachable'],
-    ['a lost node', { reachable: false }, 'unreachable'],
+    ['a node that cannot store its votes', { canStore: false }, 'cannot vote'],
+    ['a lost node', { reachable: false, canStore: false }, 'unreachable'],
   ])('says the state of %s', (_which, node, word) => {
     expect(rowOf(node).stateWord).toBe(word)
   })
@@ -89,6 +90,13 @@ describe('how many more nodes may fail', () => {
     ]
     const { count, sentence, voters } = toleranceOf(statusWith({ leader: null, failureTolerance: 1, nodes }))
     expect([count, sentence]).toEqual([0, '1 of 3 voters reachable, 2 needed'])
-    expect(voters.map(({ isReachable }) => isReachable)).toEqual([false, true, false])
+    expect(voters.map(({ canVote }) => canVote)).toEqual([false, true, false])
+  })
+
+  it('counts no voter that cannot store its votes', () => {
+    const nodes = ['a', 'b', 'c'].map((id) => ({ id, voter: true, reachable: true, canStore: id !== 'c' }))
+    const { sentence, voters } = toleranceOf(statusWith({ nodes }))
+    expect(sentence).toBe('2 of 3 voters can vote, 2 needed')
+    expect(voters.map(({ canVote }) => canVote)).toEqual([true, true, false])
   })
 })

@@ -2,7 +2,7 @@
 import type { Local, ObservedNode, Status } from '../data/types.ts'
 import { DASH, formatAgo, formatMs } from './format.ts'
 
-export type NodeState = 'leads' | 'reachable' | 'unreachable' | 'paused' | 'down'
+export type NodeState = 'leads' | 'reachable' | 'unwritable' | 'unreachable' | 'paused' | 'down'
 
 export type NodeRow = {
   readonly id: string
@@ -30,6 +30,7 @@ export type NodeRow = {
 const WORDS: { readonly [state in NodeState]: string } = {
   leads: 'leads',
   reachable: 'reachable',
+  unwritable: 'cannot vote',
   unreachable: 'unreachable',
   paused: 'paused',
   down: 'killed',
@@ -68,10 +69,11 @@ function nodeRow(node: ObservedNode, status: Status, local: NodeRow['local']): N
   }
 }
 
-function stateOf({ leader, reachable }: ObservedNode, local: NodeRow['local']): NodeState {
+function stateOf({ leader, reachable, canStore }: ObservedNode, local: NodeRow['local']): NodeState {
   if (local === 'paused' || local === 'down') return local
   if (leader) return 'leads'
-  return reachable ? 'reachable' : 'unreachable'
+  if (!reachable) return 'unreachable'
+  return canStore === false ? 'unwritable' : 'reachable'
 }
 
 /**
@@ -93,15 +95,16 @@ export function colourOf(ids: readonly string[], id: string | null): number {
 export type Tolerance = {
   readonly count: number
   readonly sentence: string
-  readonly voters: readonly { readonly id: string; readonly isReachable: boolean }[]
+  readonly voters: readonly { readonly id: string; readonly canVote: boolean }[]
 }
 
 export function toleranceOf({ failureTolerance, voters, nodes, leader, mode }: Status): Tolerance {
   const all = voters.map((id) => {
     const node = nodes.find((each) => String(each.id) === String(id))
-    return { id: String(id), isReachable: node?.reachable === true }
+    return { id: String(id), canVote: node?.reachable === true && node.canStore !== false }
   })
-  const reachable = all.filter(({ isReachable }) => isReachable).length
+  const able = all.filter(({ canVote }) => canVote).length
+  const isStored = nodes.every(({ canStore }) => canStore !== false)
   const majority = Math.floor(all.length / 2) + 1
   const needed = mode === 'majority' ? majority : 1
   return {
@@ -109,7 +112,7 @@ export function toleranceOf({ failureTolerance, voters, nodes, leader, mode }: S
     sentence:
       mode === 'store'
         ? `${all.length} nodes have a register in the store, 1 needed`
-        : `${reachable} of ${all.length} voters reachable, ${needed} needed`,
+        : `${able} of ${all.length} voters ${isStored ? 'reachable' : 'can vote'}, ${needed} needed`,
     voters: all,
   }
 }

@@ -30,6 +30,10 @@ export class DataCheck {
     else if (!wasWell) this.#warn(`${this.#folder} can be written again`)
   }
 
+  get isWritable(): boolean {
+    return this.#lastProblem === null
+  }
+
   close(): void {
     clearInterval(this.#timer)
   }

@@ -21,6 +21,8 @@ import type { Observed } from './observed.ts'
 
 export type ObserverHooks = {
   spec(): GroupSpec
+  /** Whether this node can store its votes. */
+  canStore(): boolean
   warn(what: string, detail: string): void
   /** An assumption was broken just now. */
   noted?(late: LateEpisode | null, slow: SlowEpisode | null): void
@@ -156,10 +158,11 @@ export class GroupObserver {
   }
 
   #ownDetails(now: Micros): NodeDetails {
-    const { role, priority, measured, last } = this.#own(now)
+    const { role, priority, canStore, measured, last } = this.#own(now)
     const { run, version, page } = this.#endpoint.abouts
     const hears = this.#endpoint.abouts.hearing(now)
-    return { ...NO_DETAILS, role, priority, run, version, page, hears, measured, lastTerm: last }
+    const reported = { role, priority, run, version, page, canStore, hears, measured, lastTerm: last }
+    return { ...NO_DETAILS, ...reported }
   }
 
   #detailsOf(id: NodeId, now: Micros): NodeDetails {
@@ -172,6 +175,7 @@ export class GroupObserver {
       run: report?.run ?? null,
       version: report?.version ?? null,
       page: report?.page ?? null,
+      canStore: report?.group?.canStore ?? null,
       rttMs: this.#endpoint.measures.rttTo(id),
       hears: report?.hears ?? null,
       measured: report?.group?.measured ?? null,
@@ -185,6 +189,7 @@ export class GroupObserver {
     return {
       role: this.#roleOf(this.#endpoint.self),
       priority: this.#priority,
+      canStore: this.#hooks.canStore(),
       measured: this.#monitor.measured(this.#endpoint.measures, now),
       last:
         ended === null

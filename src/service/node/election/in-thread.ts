@@ -112,6 +112,7 @@ class ElectionInThread implements LocalElection {
     })
     this.#observer = new GroupObserver(group, this.#endpoint, {
       spec: () => this.#spec,
+      canStore: () => present(this.#shared, 'the endpoint').canStore(group),
       warn: (what, detail) => events.warn(what, detail),
       noted: (late, slow) => events.noted?.(late, slow),
     })

@@ -248,6 +248,11 @@ export class SharedEndpoint {
     if (events.stepped !== undefined) this.#watchers += 1
   }
 
+  /** Whether a vote of this node in the group could be stored when that was last checked. */
+  canStore(group: string): boolean {
+    return this.#tenants.get(group)?.dataCheck?.isWritable ?? true
+  }
+
   #drop(group: string): void {
     const tenant = this.#tenants.get(group)
     if (tenant === undefined) return
