@@ -10,7 +10,7 @@ import {
 } from '../hosting.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
-import { marginOf, timingOf } from './constants.ts'
+import { marginOf, type Timing, timingOf } from './constants.ts'
 import { lowestLevel } from './evidence.ts'
 import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
 import { insightOf, leadUntilOf, pulseOf } from './insight.ts'
@@ -129,10 +129,16 @@ export const localLeaderHosting: PeerHosting = {
     const chosen = own(options)
     const voters = votersIn(chosen, nodes).length
     const adaptive = adaptiveTimingOf(chosen, voters)
-    // With adaptive timing: the shortest lease.
-    const timing =
-      adaptive === null ? timingOf(givenBy(chosen, voters)) : adaptive.timingAt(adaptive.bounds.least)
-    return { lease: timing.lease, margin: marginOf(timing) }
+    if (adaptive === null) {
+      const timing = timingOf(givenBy(chosen, voters))
+      return { lease: timing.lease, margin: marginOf(timing) }
+    }
+    // The shortest lease. A round may take longer at the highest level, which may be the same, or the next one.
+    const { bounds, timingWithin } = adaptive
+    const [shortest, longest] = [bounds.least, bounds.most].map((level) =>
+      timingWithin({ bounds, level, ceiling: bounds.most }),
+    ) as [Timing, Timing]
+    return { lease: shortest.lease, margin: Math.min(marginOf(shortest), marginOf(longest)) }
   },
   assumptions: localLeaderAssumptions,
   withoutLease: null,

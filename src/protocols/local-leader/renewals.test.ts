@@ -6,6 +6,7 @@ import { type NodeId, type PlainObject, present } from '../../core/index.ts'
 import type { Report } from '../../workbench/sim/index.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
 import { marginOf } from './constants.ts'
+import { localLeaderHosting } from './hosting.ts'
 import { localLeaderOptions } from './options.ts'
 
 const adaptive = present(
@@ -71,6 +72,15 @@ describe('the renewals of the shortest leases', () => {
       expect(late.length).toBeGreaterThan(500)
       expect(Math.min(...late.map(({ leftMs }) => leftMs))).toBeGreaterThanOrEqual(marginOf(shortest) / 1000)
     }
+  })
+
+  it('leave the margin that their bounds promise, also where these leave one level and rounds take long', () => {
+    const options = { timing: 'adaptive', leaseMinMs: 60, leaseMaxMs: 76 }
+    const { renewals, terms } = run({ options, network: { delayMs: [8, 9.5] }, untilMs: 30_000 })
+    expect(terms).toBe(1)
+    const { margin } = localLeaderHosting.leaseLength(localLeaderOptions(ids(3)).parse(options), ids(3))
+    const late = renewals.filter(({ atMs }) => atMs > 10_000)
+    expect(Math.min(...late.map(({ leftMs }) => leftMs))).toBeGreaterThanOrEqual(margin / 1000)
   })
 
   it.each([
