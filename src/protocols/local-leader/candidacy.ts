@@ -171,7 +171,7 @@ export function createCandidacy(
     const renew = isLeading(before, now)
     // At a higher level, nodes that are gone at this one would count as reachable again.
     const known = renew || !pacing.isMeasuring ? before : forgetExpiredPeers(before, now)
-    const state = pacing.beforeRequest(known, renew, now)
+    const state = pacing.beforeRequest(known, renew, isChosen, now)
     const { term } = state
     const timing = timingIn(state)
     if (!renew && !couldWin(state, now)) {

@@ -150,12 +150,14 @@ export type VoterGrants = {
 /**
  * Whether a majority grants locks of a level. The voters that have answered lately decide: a voter that is down, or cannot
  * store its vote, grants nothing. If they grant no level, perhaps because they are too few, a voter of which nothing is
- * known may grant every level.
+ * known may grant every level. `isFirst`: the same in a first try, so that a voter which answered early does not choose the
+ * level.
  */
 export function grantedLevels(
   { least, most }: LevelBounds,
   config: Configuration,
   voters: readonly VoterGrants[],
+  isFirst = false,
 ): (level: number) => boolean {
   // As a rule, a majority has lately granted all levels of this node.
   const all: NodeId[] = []
@@ -172,13 +174,15 @@ export function grantedLevels(
     return holdsMajorities(config, supporters)
   }
   let isLenient = true
-  for (let level = least; isLenient && level <= most; level++) isLenient = !isGranted(level, false)
+  for (let level = least; !isFirst && isLenient && level <= most; level++)
+    isLenient = !isGranted(level, false)
   return (level) => isGranted(level, isLenient)
 }
 
 /**
- * The levels from `needed` on that all voters grant which have answered lately. A candidate prefers them: a voter that
- * refuses it for another reason may grant what a voter that it needs does not.
+ * The levels from `needed` on that all voters grant which have answered lately. A candidate that keeps failing
+ * prefers them: a voter that refuses it for another reason may grant what a voter that it needs does not. Otherwise a
+ * single voter with other bounds would choose the lease of a new leader.
  */
 export function commonLevels(voters: readonly VoterGrants[], needed: number): (level: number) => boolean {
   return (level) =>

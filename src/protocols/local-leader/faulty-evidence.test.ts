@@ -6,7 +6,7 @@ import { present } from '../../core/index.ts'
 import { parseScenario, runScenario } from '../../workbench/sim/index.ts'
 import { catalogue, protocolNamed } from '../index.ts'
 import { HIGHEST_LEVEL, LONGEST_LOCK, levelFor } from './levels.ts'
-import type { LocalLeaderMessage } from './messages.ts'
+import { type LocalLeaderMessage, NO_LOSS } from './messages.ts'
 
 const definition = present(protocolNamed('local-leader'), 'local-leader')
 const LOWEST = levelFor(60_000)
@@ -90,6 +90,23 @@ describe('a node that lies', () => {
     const { levels, report } = run(5, votes({ evidence: { ...ABSURD, least: HIGHEST_LEVEL } }))
     expect(levels).toEqual([11, 10, LOWEST])
     expect(report.leaderships).toHaveLength(1)
+  })
+
+  it.each([
+    ['votes', { evidence: { late: 0, delay: 0, loss: NO_LOSS, least: 28, most: 28 } }],
+    ['refusals', { support: false, bounds: { shortest: 4_000_000, longest: 5_000_000 } }],
+  ])('about the levels that it grants, in its %s, does not choose the lease of a new leader', (_how, lie) => {
+    const { levels, report } = run(5, votes(lie), {
+      events: [
+        { atMs: 8000, crash: 1 },
+        { atMs: 10_000, recover: 1 },
+        { atMs: 25_000, crash: 1 },
+      ],
+      untilMs: 30_000,
+    })
+    // Node 2 takes over, hands over to node 1, and takes over again.
+    expect(report.leaderships.length).toBeGreaterThan(2)
+    expect(Math.max(...levels.map(Number))).toBeLessThan(13)
   })
 
   it('about the lock of its requests binds no other node for longer than the bounds of that node', () => {

@@ -22,6 +22,7 @@ import { createMeasuring } from './measuring.ts'
 import { type LocalLeaderMessage, NO_LOSS } from './messages.ts'
 import type { Pace } from './pace.ts'
 import { afterLowering, afterRaise, type Hold, nextLevel } from './policy.ts'
+import { keepsFailing } from './record.ts'
 import { levelOf, UNKNOWN } from './samples.ts'
 import { changed, type LocalLeaderState } from './state.ts'
 import { createVoterReports } from './voter-reports.ts'
@@ -42,7 +43,7 @@ export function createPacing(context: Context) {
   const { adaptive } = settings
   const lossPerDay = adaptive === null ? 1 : adaptive.lossPerDay
   const measuring = createMeasuring(context)
-  const { votersIn, grantsIn } = createVoterReports(context)
+  const { votersIn, grantsIn, levelsAfterWin } = createVoterReports(context)
   const { isMeasuring, measureRound, slownessOf } = measuring
 
   /** A message is fast by the level in force. The layer below knows only how long it took at most. */
@@ -124,7 +125,7 @@ export function createPacing(context: Context) {
   /** The level that the leader wants next, why, and the waits after that. */
   function chooseLevel(state: LocalLeaderState, pace: Pace, held: Hold, now: Micros): LevelChoice {
     const asked = leaderNeed(state, pace, now)
-    const isLevelGranted = grantedLevels(pace.bounds, state.vote.config, grantsIn(state, pace, now))
+    const isLevelGranted = levelsAfterWin(state, pace, now)
     const next = nextLevel(pace.level, asked.level, held, { least: pace.bounds.least, lossPerDay }, now)
     const level = grantedChange(pace, next.level, asked.level, isLevelGranted)
     return {
@@ -219,17 +220,24 @@ export function createPacing(context: Context) {
   }
 
   /** The state in which a node asks for support: at a level that a majority grants. */
-  function beforeRequest(state: LocalLeaderState, renew: boolean, now: Micros): LocalLeaderState {
+  function beforeRequest(
+    state: LocalLeaderState,
+    renew: boolean,
+    isChosen: boolean,
+    now: Micros,
+  ): LocalLeaderState {
     const { pace } = state
     if (!isMeasuring || pace === null) return state
     const { config } = state.vote
     const needed = renew ? pace.level : candidateNeed(state, pace)
     const wanted = withinBounds(pace.bounds, Math.max(pace.level, needed))
     const voters = grantsIn(state, pace, now)
-    const isLevelGranted = grantedLevels(pace.bounds, config, voters)
-    const suits = renew
-      ? () => true
-      : commonLevels(voters, quorumNeed(config, self, votersIn(state, pace, now), needed).level)
+    const isFirst = !renew && (isChosen || !keepsFailing(state.eligibility.record))
+    const isLevelGranted = grantedLevels(pace.bounds, config, voters, isFirst)
+    const suits =
+      renew || isFirst
+        ? () => true
+        : commonLevels(voters, quorumNeed(config, self, votersIn(state, pace, now), needed).level)
     const level = nearestGranted(wanted, pace.bounds, isLevelGranted, suits)
     const ceiling = highestGranted(pace.bounds, isLevelGranted)
     if (level === pace.level && ceiling === pace.ceiling) return state

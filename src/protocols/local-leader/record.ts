@@ -52,3 +52,8 @@ export function afterWin(record: CandidateRecord, isLasting: boolean): Candidate
   const isClean = misses === 0 && proofs === null && !isProven && (failures === 0 || !isLasting)
   return isClean ? record : { ...CLEAN_RECORD, failures: isLasting ? 0 : failures }
 }
+
+/** One refusal may be due to a lock of the last leader. */
+export function keepsFailing({ misses, proofs }: CandidateRecord): boolean {
+  return misses > 1 || proofs !== null
+}
