@@ -10,14 +10,14 @@ import {
 } from '../hosting.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
 import { localLeaderAssumptions } from './assumptions.ts'
-import { marginOf, type Timing, timingOf } from './constants.ts'
+import { marginOf } from './constants.ts'
 import { lowestLevel } from './evidence.ts'
-import { localLeaderGroup, localLeaderHandOver, timingInState } from './group.ts'
+import { localLeaderGroup, localLeaderHandOver, timingFor, timingInState } from './group.ts'
 import { insightOf, leadUntilOf, pulseOf } from './insight.ts'
 import { leaseInsightOf } from './lease-insight.ts'
 import { constantsIn, defaultTiming, LEVEL_STEP, LONGEST_LEASE_MS, leaseBoundsOf } from './lease-options.ts'
 import { lockAt } from './levels.ts'
-import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
+import { type LocalLeaderOptions, votersIn } from './options.ts'
 import { localLeaderPlanning } from './planning.ts'
 import { PROFILES } from './profiles.ts'
 import { recoverLocalLeader } from './recover.ts'
@@ -127,18 +127,12 @@ export const localLeaderHosting: PeerHosting = {
   slackOptions: (profile) => (profile === 'lan' ? { sigmaMs: 60 } : {}),
   leaseLength(options, nodes) {
     const chosen = own(options)
-    const voters = votersIn(chosen, nodes).length
-    const adaptive = adaptiveTimingOf(chosen, voters)
-    if (adaptive === null) {
-      const timing = timingOf(givenBy(chosen, voters))
-      return { lease: timing.lease, margin: marginOf(timing) }
-    }
-    // The shortest lease. A round may take longer at the highest level, which may be the same, or the next one.
-    const { bounds, timingWithin } = adaptive
-    const [shortest, longest] = [bounds.least, bounds.most].map((level) =>
-      timingWithin({ bounds, level, ceiling: bounds.most }),
-    ) as [Timing, Timing]
-    return { lease: shortest.lease, margin: Math.min(marginOf(shortest), marginOf(longest)) }
+    // The same where the timing is fixed.
+    const highest = timingFor(chosen, nodes.length)
+    const adaptive = adaptiveTimingOf(chosen, votersIn(chosen, nodes).length)
+    const shortest = adaptive === null ? highest : adaptive.timingAt(adaptive.bounds.least)
+    // A round may take longer at the highest level, which may be the lowest one, too.
+    return { lease: shortest.lease, margin: Math.min(marginOf(shortest), marginOf(highest)) }
   },
   assumptions: localLeaderAssumptions,
   withoutLease: null,

@@ -43,7 +43,7 @@ export function createPacing(context: Context) {
   const { adaptive } = settings
   const lossPerDay = adaptive === null ? 1 : adaptive.lossPerDay
   const measuring = createMeasuring(context)
-  const { votersIn, grantsIn, levelsAfterWin } = createVoterReports(context)
+  const { votersIn, grantsIn } = createVoterReports(context)
   const { isMeasuring, measureRound, slownessOf } = measuring
 
   /** A message is fast by the level in force. The layer below knows only how long it took at most. */
@@ -125,7 +125,9 @@ export function createPacing(context: Context) {
   /** The level that the leader wants next, why, and the waits after that. */
   function chooseLevel(state: LocalLeaderState, pace: Pace, held: Hold, now: Micros): LevelChoice {
     const asked = leaderNeed(state, pace, now)
-    const isLevelGranted = levelsAfterWin(state, pace, now)
+    const isGranted = grantedLevels(pace.bounds, state.vote.config, grantsIn(state, pace, now))
+    // A majority has just granted the present level. In the first round of a term other votes are still on their way.
+    const isLevelGranted = (level: number): boolean => level === pace.level || isGranted(level)
     const next = nextLevel(pace.level, asked.level, held, { least: pace.bounds.least, lossPerDay }, now)
     const level = grantedChange(pace, next.level, asked.level, isLevelGranted)
     return {
@@ -236,7 +238,7 @@ export function createPacing(context: Context) {
     const isLevelGranted = grantedLevels(pace.bounds, config, voters, isFirst)
     const suits =
       renew || isFirst
-        ? () => true
+        ? undefined
         : commonLevels(voters, quorumNeed(config, self, votersIn(state, pace, now), needed).level)
     const level = nearestGranted(wanted, pace.bounds, isLevelGranted, suits)
     const ceiling = highestGranted(pace.bounds, isLevelGranted)

@@ -1,8 +1,7 @@
 /** What a leader or candidate with adaptive timing knows of the voters from their answers. */
 import type { Micros } from '../../core/index.ts'
 import type { Context } from './context.ts'
-import { grantedLevels, type VoterEvidence, type VoterGrants } from './evidence.ts'
-import { lockAt, withinBounds } from './levels.ts'
+import type { VoterEvidence, VoterGrants } from './evidence.ts'
 import { type Measurements, NO_LOSS } from './messages.ts'
 import type { Pace } from './pace.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -42,18 +41,5 @@ export function createVoterReports({ self, placeOf, isGroupNode, timingIn }: Con
     })
   }
 
-  /**
-   * The levels that a majority grants, as far as a leader knows. A majority has just granted the level of the round that it
-   * won. In the first round of a term some votes are still on their way, and a voter that has answered may grant hardly any
-   * level.
-   */
-  function levelsAfterWin(state: LocalLeaderState, pace: Pace, now: Micros): (level: number) => boolean {
-    const { bounds } = pace
-    const lock = state.term?.lock
-    const isLevelGranted = grantedLevels(bounds, state.vote.config, grantsIn(state, pace, now))
-    return (level) =>
-      (lockAt(level) === lock && withinBounds(bounds, level) === level) || isLevelGranted(level)
-  }
-
-  return { votersIn, grantsIn, levelsAfterWin }
+  return { votersIn, grantsIn }
 }
