@@ -341,8 +341,7 @@ export class Loop {
   #ring(): void {
     this.#alarm = null
     this.#hasExpired = false
-    if (this.#clock.now() < this.#dueAt) this.#setAlarm()
-    else this.#expire()
+    this.#expire()
   }
 
   /**
