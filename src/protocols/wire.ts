@@ -75,7 +75,9 @@ export function writeList<T>(writer: WireWriter, list: readonly T[], write: (ite
 }
 
 export function readList<T>(reader: WireReader, read: () => T): readonly T[] {
-  return Array.from({ length: reader.count() }, read)
+  const list: T[] = []
+  for (let left = reader.count(); left > 0; left--) list.push(read())
+  return list
 }
 
 export function writeOptional<T>(writer: WireWriter, value: T | null, write: (value: T) => void): void {

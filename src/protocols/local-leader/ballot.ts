@@ -3,7 +3,7 @@ import { assertNoDecrease, equalPlain, type Micros, NOTHING, type NodeId, persis
 import { type Context, type LocalLeaderEffect, type LocalLeaderStep, unchanged } from './context.ts'
 import type { LevelBounds } from './levels.ts'
 import { type Election, type Epoch, isLater } from './messages.ts'
-import { brokenLockBound, canRelax, longestAfter, relaxedAfter } from './pace.ts'
+import { brokenLockBound, canRelax, changedPace, longestAfter, relaxedAfter } from './pace.ts'
 import { isSuperseded } from './raise.ts'
 import type { Reachability } from './reachability.ts'
 import { RULES } from './rules.ts'
@@ -123,7 +123,7 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     if (longestLock === state.longestLock && largeAt === pace.largeAt) return state
     return changed(state, {
       longestLock: longestLockToStore(state.longestLock, longestLock),
-      pace: { ...pace, largeAt },
+      pace: changedPace(pace, { largeAt }),
     })
   }
 
@@ -139,7 +139,10 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
   function withShorterLock(state: LocalLeaderState, now: Micros): LocalLeaderState {
     const { pace, longestLock } = state
     if (pace === null || !canStoreShorterLock(state, now)) return state
-    return changed(state, { longestLock: Math.ceil(longestLock / 2), pace: { ...pace, largeAt: now } })
+    return changed(state, {
+      longestLock: Math.ceil(longestLock / 2),
+      pace: changedPace(pace, { largeAt: now }),
+    })
   }
 
   function storeShorterLock(state: LocalLeaderState, now: Micros): LocalLeaderStep {

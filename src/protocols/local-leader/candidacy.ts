@@ -214,7 +214,7 @@ export function createCandidacy(
     })
     const election = electionFor(state, candidacy)
     const timers = [
-      setTimer(TIMER.release, now + timing.collection),
+      setTimer(TIMER.release, pacing.roundEndsAt(state, renew, now)),
       ...(renew ? delayHeartbeat(next, now) : NOTHING),
       ...(tree === null ? NOTHING : [setTimer(TIMER.ask, now + tree.patience * (tree.levels + 1))]),
     ]
@@ -302,6 +302,14 @@ export function createCandidacy(
       )
     }
     return unchanged(state)
+  }
+
+  /** A voter refuses a renewal: the next try does not wait for late answers. */
+  function countRefusal(state: LocalLeaderState, request: Request, now: Micros): LocalLeaderStep {
+    const { candidacy, pace } = state
+    if (pace === null || candidacy === null || !isSame(candidacy.request, request)) return unchanged(state)
+    const endsAt = Math.max(now, candidacy.at + timingIn(state).collection)
+    return { state, effects: [setTimer(TIMER.release, endsAt)] }
   }
 
   function isElected(state: LocalLeaderState, now: Micros): boolean {
@@ -433,6 +441,7 @@ export function createCandidacy(
     handleAsk,
     handleRoundEnd,
     countSupport,
+    countRefusal,
     countAnswers,
     giveUp,
     stepDown,

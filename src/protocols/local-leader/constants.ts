@@ -162,8 +162,9 @@ export function leaseOf(lock: Micros, rho: number): Micros {
   return Math.floor(lock * (1 - 2 * rho))
 }
 
-/** More rounds would save little, and make reachability older. */
+/** More rounds would save little, and make reachability older. The shortest leases that tune themselves have short rounds. */
 const MOST_QUIET_ROUNDS = 4
+const MOST_QUIET_SHORT_ROUNDS = 8
 
 type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'delay' | 'fast' | 'lateness'> & {
   /** How long timestamps stay usable. */
@@ -188,7 +189,8 @@ function suppressionOf(
     ? Math.min(Math.floor((5 / 2) * renewalPeriod), expires - 2 * delay - lateness)
     : Math.min(renewalPeriod + Math.max(fast, lateness), expires - 2 * fast - lateness)
   // Rounds do not arrive on time to the microsecond: half a round is spare.
-  const rounds = Math.min(MOST_QUIET_ROUNDS, Math.floor(((3 / 4) * usable) / renewalPeriod - 1 / 2))
+  const most = isAdaptive ? MOST_QUIET_SHORT_ROUNDS : MOST_QUIET_ROUNDS
+  const rounds = Math.min(most, Math.floor(((3 / 4) * usable) / renewalPeriod - 1 / 2))
   const isOften = 2 * renewalPeriod + lateness + fast <= expires
   if (rounds < 1 || patience <= renewalPeriod || !isOften) return null
   return { rounds, longest: Math.floor((rounds + 1 / 2) * renewalPeriod), patience }

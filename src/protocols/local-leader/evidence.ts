@@ -59,11 +59,10 @@ export function quorumNeed(
 ): Need {
   let need: Need = { level: least, cause: 'quiet', by: null }
   for (const set of sets) {
-    const needs = voters
-      .flatMap(({ node, evidence }) =>
-        evidence !== null && node !== self && set.includes(node) ? [needOf(node, evidence)] : [],
-      )
-      .sort((a, b) => a.level - b.level)
+    const needs: Need[] = []
+    for (const { node, evidence } of voters)
+      if (evidence !== null && node !== self && set.includes(node)) needs.push(needOf(node, evidence))
+    needs.sort((a, b) => a.level - b.level)
     const needed = Math.floor(set.length / 2) + (set.includes(self) ? 0 : 1)
     const last = needs[Math.min(needed, needs.length) - 1]
     if (last !== undefined) need = higherNeed(need, last)

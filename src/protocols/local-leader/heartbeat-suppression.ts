@@ -166,7 +166,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     patience: Micros,
     now: Micros,
   ): readonly LocalLeaderEffect[] {
-    const pending = pace?.measured.due[TIMER.overdue] ?? now
+    const pending = pace?.measured.due.overdue ?? now
     const dueAt = now + patience
     return pending > now && pending <= dueAt ? NOTHING : [setTimer(TIMER.overdue, dueAt)]
   }

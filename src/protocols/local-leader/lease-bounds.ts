@@ -6,6 +6,7 @@ import { boundsProblem } from './lease-options.ts'
 import { boundsBetween, withinBounds } from './levels.ts'
 import type { Reply } from './messages.ts'
 import { reportMismatch } from './mismatches.ts'
+import { changedPace } from './pace.ts'
 import { changed, type LocalLeaderState } from './state.ts'
 
 type Bounds = { readonly shortest: Micros; readonly longest: Micros }
@@ -43,7 +44,7 @@ export function createLeaseBounds({ self }: Context) {
     if (pace === null || bounds === null) return state
     const level = withinBounds(bounds, pace.level)
     const need: Need = level === pace.level ? pace.need : { level, cause: 'bounds', by: self }
-    return changed(state, { pace: { ...pace, bounds, ceiling: bounds.most, level, need } })
+    return changed(state, { pace: changedPace(pace, { bounds, ceiling: bounds.most, level, need }) })
   }
 
   return { reportBounds, boundsProblem: commandProblem, setBounds }

@@ -5,7 +5,15 @@ import { type Context, type LocalLeaderEffect, TIMER } from './context.ts'
 import { lowestLevel } from './evidence.ts'
 import { lockAt } from './levels.ts'
 import { type Election, type Evidence, type LocalLeaderMessage, NO_LOSS, type Reply } from './messages.ts'
-import type { Measured, Pace, PeerPace } from './pace.ts'
+import {
+  changedMeasured,
+  changedPace,
+  type Due,
+  type Measured,
+  type MeasuredTimer,
+  type Pace,
+  type PeerPace,
+} from './pace.ts'
 import {
   halvedLosses,
   levelOf,
@@ -32,6 +40,7 @@ const HALF_LIFE_OF_LOSSES: Micros = 20_000_000
 const MOST_MISSING = 8
 
 const TIMERS: readonly string[] = [TIMER.alive, TIMER.release, TIMER.heartbeat, TIMER.overdue]
+const isMeasured = (timer: string): timer is MeasuredTimer => TIMERS.includes(timer)
 
 export function createMeasuring({ self, placeOf, settings }: Context) {
   const { adaptive, mostRequests } = settings
@@ -46,7 +55,7 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
     lowestLevel((level) => timingAt === null || timingAt(level).fast >= bound)
 
   function withMeasured(state: LocalLeaderState, pace: Pace, change: Partial<Measured>): LocalLeaderState {
-    return changed(state, { pace: { ...pace, measured: { ...pace.measured, ...change } } })
+    return changed(state, { pace: changedPace(pace, { measured: changedMeasured(pace.measured, change) }) })
   }
 
   /** Starts a new window when the present one is full. */
@@ -59,16 +68,12 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
     if (now - since < window) return state
     const keeps = now - since < 2 * window
     const peers = pace.peers.map((peer) => peer && { ...peer, heard: rotatedPeak(peer.heard, keeps) })
-    return withMeasured(
-      state,
-      { ...pace, peers },
-      {
-        since: now,
-        late: rotated(late, keeps),
-        round: rotated(round, keeps),
-        delay: rotated(delay, keeps),
-      },
-    )
+    return withMeasured(state, changedPace(pace, { peers }), {
+      since: now,
+      late: rotated(late, keeps),
+      round: rotated(round, keeps),
+      delay: rotated(delay, keeps),
+    })
   }
 
   /** Old losses count for less, also if few requests have come since. */
@@ -81,12 +86,14 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
   /** A timer has fired: how late? */
   function measureTimer(state: LocalLeaderState, name: string, now: Micros): LocalLeaderState {
     const { pace } = state
-    const due = pace?.measured.due[name]
-    if (timingAt === null || pace === null || due === undefined) return state
-    const { late, due: others } = pace.measured
-    const { [name]: _fired, ...rest } = others
-    const level = levelForDelay(now - due)
-    return withMeasured(state, pace, { late: withSample(late, level), due: rest })
+    if (timingAt === null || pace === null || !isMeasured(name)) return state
+    const { late, due } = pace.measured
+    const dueAt = due[name]
+    if (dueAt === null) return state
+    return withMeasured(state, pace, {
+      late: withSample(late, levelForDelay(now - dueAt)),
+      due: withTimer(due, name, null),
+    })
   }
 
   /** Remembers when timers are due. A timer with a range, or due already, tells nothing. */
@@ -97,16 +104,14 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
   ): LocalLeaderState {
     const { pace } = state
     if (timingAt === null || pace === null) return state
-    let due: { [timer: string]: Micros } | null = null
+    let { due } = pace.measured
     for (const effect of effects) {
       if (effect.type !== 'setTimer' && effect.type !== 'stopTimer') continue
-      if (!TIMERS.includes(effect.name)) continue
-      due ??= { ...pace.measured.due }
-      if (effect.type === 'setTimer' && typeof effect.at === 'number' && effect.at > now)
-        due[effect.name] = effect.at
-      else delete due[effect.name]
+      if (!isMeasured(effect.name)) continue
+      const isTelling = effect.type === 'setTimer' && typeof effect.at === 'number' && effect.at > now
+      due = withTimer(due, effect.name, isTelling ? (effect.at as Micros) : null)
     }
-    return due === null ? state : withMeasured(state, pace, { due })
+    return due === pace.measured.due ? state : withMeasured(state, pace, { due })
   }
 
   /** A message of a peer: how slow was it, and what does it report? */
@@ -125,7 +130,9 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
     const known = pace.peers[place] ?? null
     const peer = reportOf(withSlowness(known, slowness), from, body, now)
     const next =
-      peer === known ? state : changed(state, { pace: { ...pace, peers: replaced(pace.peers, place, peer) } })
+      peer === known
+        ? state
+        : changed(state, { pace: changedPace(pace, { peers: replaced(pace.peers, place, peer) }) })
     return body.kind === 'Election' && body.renew ? measureRequest(next, from, body, slowness) : next
   }
 
@@ -222,3 +229,13 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
 }
 
 const NO_PEER: PeerPace = { heard: NO_PEAK, evidence: null, at: 0, bounds: null }
+
+function withTimer(due: Due, timer: MeasuredTimer, at: Micros | null): Due {
+  if (due[timer] === at) return due
+  return {
+    alive: timer === 'alive' ? at : due.alive,
+    release: timer === 'release' ? at : due.release,
+    heartbeat: timer === 'heartbeat' ? at : due.heartbeat,
+    overdue: timer === 'overdue' ? at : due.overdue,
+  }
+}

@@ -46,6 +46,12 @@ export type Election = {
   readonly tree: readonly NodeId[] | null
 }
 
+/** The same request with a lock. Written out, because every round makes one, and copies with changes are slow. */
+export function withLock(election: Election, lock: Micros): Election {
+  const { kind, beacon, request, epoch, renew, config, certificate, view, wanted, tree } = election
+  return { kind, beacon, request, epoch, renew, config, certificate, view, lock, wanted, tree }
+}
+
 /** What a leader with adaptive timing must know of a voter to choose its level. */
 export type Evidence = Measurements & {
   /** The lowest and the highest level at which the node grants locks. */

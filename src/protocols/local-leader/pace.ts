@@ -47,9 +47,15 @@ export type Measured = {
   /** When the losses were last halved. */
   readonly halvedAt: Micros
   readonly request: Request | null
-  /** When timers are due. */
-  readonly due: { readonly [timer: string]: Micros }
+  readonly due: Due
 }
+
+/** When the timers are due whose lateness counts; null: not set, or it tells nothing. */
+export type Due = { readonly [timer in MeasuredTimer]: Micros | null }
+
+export type MeasuredTimer = 'alive' | 'release' | 'heartbeat' | 'overdue'
+
+export const NOTHING_DUE: Due = { alive: null, release: null, heartbeat: null, overdue: null }
 
 export type PeerPace = {
   /** How slow its messages are. */
@@ -80,24 +86,65 @@ export function initialPace(bounds: LevelBounds, level: number, nodes: number, n
       losses: NO_LOSSES,
       halvedAt: now,
       request: null,
-      due: {},
+      due: NOTHING_DUE,
     },
     peers: Array.from({ length: nodes }, () => null),
   }
 }
 
-export function shiftPace(pace: Pace, by: Micros): Pace {
-  const { measured, peers, hold } = pace
-  const due = Object.fromEntries(Object.entries(measured.due).map(([name, at]) => [name, at + by]))
+/** Like states (`changed` in state.ts), all are made in one shape. */
+export function changedPace(pace: Pace, change: Partial<Pace>): Pace {
+  const { level, bounds, ceiling, largeAt, need, announced, hold, unanswered, measured, peers } = change
   return {
-    ...pace,
-    largeAt: pace.largeAt + by,
+    level: level ?? pace.level,
+    bounds: bounds ?? pace.bounds,
+    ceiling: ceiling ?? pace.ceiling,
+    largeAt: largeAt ?? pace.largeAt,
+    need: need ?? pace.need,
+    announced: announced ?? pace.announced,
+    hold: hold ?? pace.hold,
+    unanswered: unanswered ?? pace.unanswered,
+    measured: measured ?? pace.measured,
+    peers: peers ?? pace.peers,
+  }
+}
+
+export function changedMeasured(measured: Measured, change: Partial<Measured>): Measured {
+  const { since, late, round, leader, delay, losses, halvedAt, request, due } = change
+  return {
+    since: since ?? measured.since,
+    late: late ?? measured.late,
+    round: round ?? measured.round,
+    leader: leader === undefined ? measured.leader : leader,
+    delay: delay ?? measured.delay,
+    losses: losses ?? measured.losses,
+    halvedAt: halvedAt ?? measured.halvedAt,
+    request: request === undefined ? measured.request : request,
+    due: due ?? measured.due,
+  }
+}
+
+export function shiftPace(pace: Pace, by: Micros): Pace {
+  const { measured, peers, hold, largeAt } = pace
+  const { since, halvedAt, due } = measured
+  const later = (at: Micros | null): Micros | null => (at === null ? null : at + by)
+  return changedPace(pace, {
+    largeAt: largeAt + by,
     hold: shiftHold(hold, by),
-    measured: { ...measured, since: measured.since + by, halvedAt: measured.halvedAt + by, due },
+    measured: changedMeasured(measured, {
+      since: since + by,
+      halvedAt: halvedAt + by,
+      due: {
+        alive: later(due.alive),
+        release: later(due.release),
+        heartbeat: later(due.heartbeat),
+        overdue: later(due.overdue),
+      },
+    }),
     peers: peers.map((peer) =>
       peer === null || peer.evidence === null ? peer : { ...peer, at: peer.at + by },
     ),
-  }
+  })
 }
 
 /** The bound that a lock breaks; null when the node grants such locks. */

@@ -20,7 +20,7 @@ import {
 import { HIGHEST_LEVEL, levelFor, lockAt, storedLockFor, withinBounds } from './levels.ts'
 import { createMeasuring } from './measuring.ts'
 import { type LocalLeaderMessage, NO_LOSS } from './messages.ts'
-import type { Pace } from './pace.ts'
+import { changedPace, type Pace } from './pace.ts'
 import { afterLowering, afterRaise, type Hold, nextLevel } from './policy.ts'
 import { keepsFailing } from './record.ts'
 import { levelOf, UNKNOWN } from './samples.ts'
@@ -43,7 +43,7 @@ export function createPacing(context: Context) {
   const { adaptive } = settings
   const lossPerDay = adaptive === null ? 1 : adaptive.lossPerDay
   const measuring = createMeasuring(context)
-  const { votersIn, grantsIn } = createVoterReports(context)
+  const { votersIn, grantsIn, isEarlyTerm } = createVoterReports(context)
   const { isMeasuring, measureRound, slownessOf } = measuring
 
   /** A message is fast by the level in force. The layer below knows only how long it took at most. */
@@ -66,7 +66,9 @@ export function createPacing(context: Context) {
     if (isLeading(state, now) || state.known.following?.leader !== from) return state
     const level = withinBounds(pace.bounds, Math.max(levelFor(body.lock), slownessOf(state, from)))
     if (level === pace.level && pace.unanswered === 0) return state
-    return changed(state, { pace: { ...pace, level, hold: holdAfter(pace, level, now), unanswered: 0 } })
+    return changed(state, {
+      pace: changedPace(pace, { level, hold: holdAfter(pace, level, now), unanswered: 0 }),
+    })
   }
 
   /** The level changes to this one for another reason than the node's own evidence. */
@@ -86,7 +88,8 @@ export function createPacing(context: Context) {
     const ofTime = higherNeed(higherNeed(quorumNeed(config, self, voters, bounds.least), late), round)
     const need =
       adaptive === null ? ofTime : higherNeed(ofTime, lossNeed(config, self, voters, bounds, adaptive))
-    return { ...need, level: withinBounds(bounds, need.level) }
+    const level = withinBounds(bounds, need.level)
+    return level === need.level ? need : { level, cause: need.cause, by: need.by }
   }
 
   /** A leader uses only levels that a majority grants. On the way to a lower level it skips the others. */
@@ -140,9 +143,11 @@ export function createPacing(context: Context) {
   }
 
   function applyLevel(state: LocalLeaderState, pace: Pace, choice: LevelChoice): LocalLeaderStep {
-    const { level, need } = choice
+    const { level, need, hold, ceiling } = choice
     return {
-      state: changed(state, { pace: { ...pace, ...choice, announced: level, unanswered: 0 } }),
+      state: changed(state, {
+        pace: changedPace(pace, { level, need, hold, ceiling, announced: level, unanswered: 0 }),
+      }),
       effects:
         level === pace.announced
           ? NOTHING
@@ -172,8 +177,8 @@ export function createPacing(context: Context) {
     const choice = chooseLevel(state, pace, pace.hold, now)
     const longestLock = longestFor(state, pace, choice.level)
     if (longestLock === state.longestLock) return { state, effects: NOTHING }
-    const stored = changed(state, { longestLock, pace: { ...pace, largeAt: now } })
-    const { state: next, effects } = applyLevel(stored, { ...pace, largeAt: now }, choice)
+    const stored = changed(state, { longestLock, pace: changedPace(pace, { largeAt: now }) })
+    const { state: next, effects } = applyLevel(stored, changedPace(pace, { largeAt: now }), choice)
     return { state: next, effects: [persist(stableOf(next)), ...effects] }
   }
 
@@ -217,7 +222,7 @@ export function createPacing(context: Context) {
     const level = withinBounds(pace.bounds, candidateNeed(state, pace))
     if (level <= pace.level) return state
     return changed(state, {
-      pace: { ...pace, level, need: INHERITED, hold: holdAfter(pace, level, now) },
+      pace: changedPace(pace, { level, need: INHERITED, hold: holdAfter(pace, level, now) }),
     })
   }
 
@@ -244,7 +249,30 @@ export function createPacing(context: Context) {
     const ceiling = highestGranted(pace.bounds, isLevelGranted)
     if (level === pace.level && ceiling === pace.ceiling) return state
     const need = level === pace.level ? pace.need : level === wanted ? INHERITED : boundsNeed(level)
-    return changed(state, { pace: { ...pace, level, ceiling, need, hold: holdAfter(pace, level, now) } })
+    return changed(state, {
+      pace: changedPace(pace, { level, ceiling, need, hold: holdAfter(pace, level, now) }),
+    })
+  }
+
+  /**
+   * When a round ends that no majority supports. Where hardly any message gets lost, a renewal waits for answers until the
+   * next one would be due: so a late answer still counts, and an idle leader needs one timer for both. Afterwards there is
+   * time for one more round.
+   */
+  function roundEndsAt(state: LocalLeaderState, renew: boolean, now: Micros): Micros {
+    const { collection, renewalPeriod } = timingIn(state)
+    const { term, pace } = state
+    const soonest = now + collection
+    if (!isMeasuring || !renew || term === null || pace === null) return soonest
+    const latest = Math.min(now + renewalPeriod, term.until - collection)
+    return latest > soonest && losesLittle(state, pace, now) ? latest : soonest
+  }
+
+  /** Lost messages alone would allow the shortest leases. In a new term nothing is known of them. */
+  function losesLittle(state: LocalLeaderState, pace: Pace, now: Micros): boolean {
+    if (adaptive === null || isEarlyTerm(state, now)) return false
+    const voters = votersIn(state, pace, now)
+    return lossNeed(state.vote.config, self, voters, pace.bounds, adaptive).cause === 'quiet'
   }
 
   /** A candidacy has failed. `isAnswered`: a majority answered in time, so that more time would not help. */
@@ -253,9 +281,9 @@ export function createPacing(context: Context) {
     if (!isMeasuring || pace === null) return state
     const unanswered = isAnswered ? 0 : pace.unanswered + 1
     if (unanswered === pace.unanswered) return state
-    if (unanswered < UNANSWERED) return changed(state, { pace: { ...pace, unanswered } })
+    if (unanswered < UNANSWERED) return changed(state, { pace: changedPace(pace, { unanswered }) })
     const level = Math.min(pace.level + LEVELS_PER_FAILURE, pace.bounds.most, HIGHEST_LEVEL)
-    return changed(state, { pace: { ...pace, unanswered: 0, level } })
+    return changed(state, { pace: changedPace(pace, { unanswered: 0, level }) })
   }
 
   return {
@@ -266,6 +294,7 @@ export function createPacing(context: Context) {
     afterRound,
     storeLongerLock,
     beforeRequest,
+    roundEndsAt,
     afterFailure,
   }
 }

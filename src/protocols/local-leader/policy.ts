@@ -101,7 +101,8 @@ export function nextLevel(
   const { since, wait, hasLowered, settledAt, calmWait } = hold
   if (needed === level) {
     const isRight = hasLowered && now - settledAt >= RIGHT_AFTER
-    if (!isRight) return { level, hold: { ...hold, since: now } }
+    // Every round of a quiet leader ends here.
+    if (!isRight) return { level, hold: { since: now, wait, hasLowered, settledAt, calmSince, calmWait } }
     const halved = (time: Micros, shortest: Micros): Micros => Math.max(shortest, Math.floor(time / 2))
     const waits = { wait: halved(wait, LEAST_WAIT), calmWait: halved(calmWait, LEAST_CALM_WAIT) }
     return { level, hold: { ...hold, ...waits, since: now, settledAt: now } }

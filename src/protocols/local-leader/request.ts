@@ -4,8 +4,8 @@ import { createTreeRequests } from './ask.ts'
 import type { Beacons } from './beacon.ts'
 import type { Context } from './context.ts'
 import { lockAt } from './levels.ts'
-import type { Beacon, Election, Request } from './messages.ts'
-import { coveringLock, drawnLevel, lockIn, type Pace } from './pace.ts'
+import { type Beacon, type Election, type Request, withLock } from './messages.ts'
+import { changedPace, coveringLock, drawnLevel, lockIn, type Pace } from './pace.ts'
 import { createEpochRaising } from './raise.ts'
 import type { Reachability } from './reachability.ts'
 import type { Candidacy, LocalLeaderState } from './state.ts'
@@ -38,7 +38,7 @@ export function createRequests(context: Context, beacons: Beacons, { reachableVo
   /** In tests, the level changes with each request, before the answers come, and is not the level of its lock. */
   function paceAfter({ pace }: LocalLeaderState, request: Request): Pace | null {
     if (pace === null || adaptive?.isDrawn !== true) return pace
-    return { ...pace, level: drawnLevel(pace.bounds, self, request, 'pace') }
+    return changedPace(pace, { level: drawnLevel(pace.bounds, self, request, 'pace') })
   }
 
   /** `isRaised`: the leader renews under a larger epoch (raise.ts). */
@@ -79,22 +79,26 @@ export function createRequests(context: Context, beacons: Beacons, { reachableVo
 
   function electionFor(state: LocalLeaderState, candidacy: Candidacy): (beacon: Beacon) => Election {
     const { request, epoch, renew, config, lock } = candidacy
-    const timed = adaptive === null ? {} : { lock }
     const view = renew && state.term !== null && mostRequests === null ? viewOf(state.term) : null
     const order = tree === null ? null : orderOf(config, view)
-    return (beacon) => ({
-      kind: 'Election',
-      beacon,
-      request,
-      epoch,
-      renew,
-      config,
-      certificate: state.vote.certificate,
-      view,
-      ...timed,
-      wanted: renew ? state.wanted : null,
-      tree: order,
-    })
+    const { certificate } = state.vote
+    const wanted = renew ? state.wanted : null
+    return (beacon) => {
+      const kind = 'Election'
+      const election = {
+        kind,
+        beacon,
+        request,
+        epoch,
+        renew,
+        config,
+        certificate,
+        view,
+        wanted,
+        tree: order,
+      } as const
+      return adaptive === null ? election : withLock(election, lock)
+    }
   }
 
   return { nextLock, nextCandidacy, electionFor, handleAsk }

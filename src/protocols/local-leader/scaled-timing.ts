@@ -4,7 +4,7 @@ import { type Given, type Timing, timingOf } from './constants.ts'
 import type { LevelBounds } from './levels.ts'
 
 /** δ leaves this part of Δ for the drift of clocks since the timestamps of a message. */
-const SPARE = 0.01
+const SPARE = 0.02
 
 /** The constants for another lock: all that a host and a network may take grow with it. Only δmin and ρ stay. */
 export function timingForLock(given: Given, lock: Micros): Timing {

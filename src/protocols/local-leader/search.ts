@@ -9,8 +9,9 @@ import { type Effect, type NodeId, type Protocol, type Step, stopTimer } from '.
 import { TIMER } from './context.ts'
 import type { LevelBounds } from './levels.ts'
 import type { LocalLeaderCommand, LocalLeaderMessage } from './messages.ts'
+import { changedPace } from './pace.ts'
 import type { LocalLeaderStable } from './stable.ts'
-import type { LocalLeaderState } from './state.ts'
+import { changed, type LocalLeaderState } from './state.ts'
 
 type Searched = Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable>
 type LocalLeaderEffect = Effect<LocalLeaderMessage, LocalLeaderStable>
@@ -27,7 +28,7 @@ export function withLevels(protocol: Searched, { least, most }: LevelBounds): Se
   const levels = [...new Set([least, (least + most) >> 1, most])]
 
   const atLevel = (state: LocalLeaderState, level: number): LocalLeaderState =>
-    state.pace === null ? state : { ...state, pace: { ...state.pace, level } }
+    state.pace === null ? state : changed(state, { pace: changedPace(state.pace, { level }) })
 
   function withTimers(step: SearchStep): SearchStep {
     const effects = step.effects.flatMap((effect): readonly LocalLeaderEffect[] => {

@@ -2,7 +2,7 @@
 import { compareIds, equalPlain, type Micros, type NodeId } from '../../core/index.ts'
 import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
 import type { Mismatch } from './mismatches.ts'
-import type { Pace } from './pace.ts'
+import { changedPace, type Pace } from './pace.ts'
 import type { Rank } from './rank.ts'
 import type { CandidateRecord } from './record.ts'
 import { type Configuration, initialConfiguration } from './voters.ts'
@@ -347,7 +347,7 @@ export function adoptNodes(
     config,
   })
   return changed(vote, {
-    pace: state.pace && { ...state.pace, peers: inOrder(state.pace.peers) },
+    pace: state.pace && changedPace(state.pace, { peers: inOrder(state.pace.peers) }),
     gathering: gathering !== null && isIn(gathering.candidate) && isIn(gathering.parent) ? gathering : null,
     wanted: wanted?.every(isIn) === true ? wanted : null,
   })

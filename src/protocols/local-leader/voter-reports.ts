@@ -17,10 +17,15 @@ export function createVoterReports({ self, placeOf, isGroupNode, timingIn }: Con
   /** How old the last answer of a voter may be. A voter that could have answered since counts as down. */
   const patienceOf = (state: LocalLeaderState): Micros => Math.max(timingIn(state).expires, ANSWERS_COUNT_FOR)
 
+  /** Voters may not have answered yet in this term, or there is none. */
+  function isEarlyTerm(state: LocalLeaderState, now: Micros): boolean {
+    return state.term === null || now - state.term.since < patienceOf(state)
+  }
+
   /** What is known of the voters. A voter that could have answered lately and has not counts as down. */
   function votersIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterEvidence[] {
     const patience = patienceOf(state)
-    const isEarly = state.term === null || now - state.term.since < patience
+    const isEarly = isEarlyTerm(state, now)
     return votersOf(state.vote.config).map((node) => {
       const peer = isGroupNode(node) ? (pace.peers[placeOf(node)] ?? null) : null
       const isFresh = peer !== null && peer.evidence !== null && now - peer.at < patience
@@ -41,5 +46,5 @@ export function createVoterReports({ self, placeOf, isGroupNode, timingIn }: Con
     })
   }
 
-  return { votersIn, grantsIn }
+  return { votersIn, grantsIn, isEarlyTerm }
 }

@@ -48,7 +48,7 @@ export function createVoting(
   const { self, isMajority, isLeading, stableOf, settings } = context
   const { beaconFor, sendNotice } = beacons
   const { recordBeacon, recordRound, forgetExpiredRivals } = others
-  const { countSupport, countAnswers, applyCertificate } = own
+  const { countSupport, countRefusal, countAnswers, applyCertificate } = own
   const { tree } = settings
   const { afterRefusal } = createEpochRaising(context)
 
@@ -318,7 +318,9 @@ export function createVoting(
     }
     const next = isLeading(state, now) ? afterRefusal(state, from, reply, now) : state
     if (supporters.length > 0) return countSupport(next, supporters, reply.request, now)
-    return isLeading(next, now) ? unchanged(markContested(next, reply)) : adoptVoters(next, from, reply, now)
+    return isLeading(next, now)
+      ? countRefusal(markContested(next, reply), reply.request, now)
+      : adoptVoters(next, from, reply, now)
   }
 
   /** A voter refuses this leader, because it has stored an earlier change of voters that never came into force. */

@@ -14,19 +14,20 @@ import {
   writeOptional,
 } from '../wire.ts'
 import { messageFault } from './bounds.ts'
-import type {
-  Ballot,
-  Beacon,
-  Certificate,
-  Election,
-  Epoch,
-  Evidence,
-  Heartbeat,
-  LocalLeaderMessage,
-  MembershipView,
-  Release,
-  Reply,
-  Request,
+import {
+  type Ballot,
+  type Beacon,
+  type Certificate,
+  type Election,
+  type Epoch,
+  type Evidence,
+  type Heartbeat,
+  type LocalLeaderMessage,
+  type MembershipView,
+  type Release,
+  type Reply,
+  type Request,
+  withLock,
 } from './messages.ts'
 import type { Configuration } from './voters.ts'
 
@@ -129,14 +130,13 @@ function readElection(reader: WireReader, beacon: Beacon): Election {
   const request = readRequest(reader)
   const epoch = reader.u53()
   const flags = reader.below(ELECTION_FLAGS, 'flags')
-  const timed = (flags & HAS_LOCK) === 0 ? {} : { lock: reader.u53() }
-  return {
+  const lock = (flags & HAS_LOCK) === 0 ? null : reader.u53()
+  const election: Election = {
     kind: 'Election',
     beacon,
     request,
     epoch,
     renew: (flags & RENEWS) !== 0,
-    ...timed,
     config: readConfig(reader),
     certificate: readOptional(
       reader,
@@ -149,6 +149,7 @@ function readElection(reader: WireReader, beacon: Beacon): Election {
     wanted: readOptional(reader, () => readIds(reader)),
     tree: readOptional(reader, () => readIds(reader)),
   }
+  return lock === null ? election : withLock(election, lock)
 }
 
 const SUPPORTS = 1
@@ -186,12 +187,13 @@ function readBallot(reader: WireReader): Ballot {
   const flags = reader.below(BALLOT_FLAGS, 'flags')
   const has = (flag: number): boolean => (flags & flag) !== 0
   if (has(HAS_BOUNDS) && has(SUPPORTS)) reader.refuse('bounds with support')
-  return {
-    node,
-    support: has(SUPPORTS),
-    ...(has(HAS_EVIDENCE) ? { evidence: readEvidence(reader) } : {}),
-    ...(has(HAS_BOUNDS) ? { bounds: { shortest: reader.u53(), longest: reader.u53() } } : {}),
+  const support = has(SUPPORTS)
+  const evidence = has(HAS_EVIDENCE) ? readEvidence(reader) : undefined
+  if (has(HAS_BOUNDS)) {
+    const bounds = { shortest: reader.u53(), longest: reader.u53() }
+    return evidence === undefined ? { node, support, bounds } : { node, support, evidence, bounds }
   }
+  return evidence === undefined ? { node, support } : { node, support, evidence }
 }
 
 function writeReply(writer: WireWriter, { candidate, request, votes, promised, config }: Reply): void {

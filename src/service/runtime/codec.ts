@@ -115,7 +115,18 @@ export class Codec {
       const { parts, foreign } = kind === ECHO ? { parts: null, foreign: 0 } : this.#readParts(reader)
       reader.end()
       const bundle: Bundle | null = parts === null ? null : { kind: 'bundle', parts }
-      const datagram: Datagram = { ...session, body: bundle }
+      const { by, for: meant, number, sent, awake, echo } = session
+      const datagram: Datagram = {
+        kind: 'datagram',
+        config: 0,
+        by,
+        for: meant,
+        number,
+        sent,
+        awake,
+        echo,
+        body: bundle,
+      }
       return { from, to, body: datagram, foreign }
     } catch (error) {
       if (error instanceof InvalidBytesError) return error

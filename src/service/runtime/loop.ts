@@ -335,10 +335,10 @@ export class Loop {
     this.#alarm = null
     this.#alarmAt = next
     if (next === Number.POSITIVE_INFINITY) return
-    this.#alarm = setTimeout(() => this.#ring(), Math.ceil((next - now) / 1000) + TIMER_STEP_MS)
+    this.#alarm = setTimeout(this.#ring, Math.ceil((next - now) / 1000) + TIMER_STEP_MS)
   }
 
-  #ring(): void {
+  readonly #ring = (): void => {
     this.#alarm = null
     this.#hasExpired = false
     this.#expire()
@@ -358,11 +358,13 @@ export class Loop {
       return
     }
     this.#isExpiring = true
-    queueMicrotask(() => {
-      this.#isExpiring = false
-      this.#hasExpired = true
-      if (this.#running) this.#expire()
-    })
+    queueMicrotask(this.#expireNow)
+  }
+
+  readonly #expireNow = (): void => {
+    this.#isExpiring = false
+    this.#hasExpired = true
+    if (this.#running) this.#expire()
   }
 
   #expire(): void {
@@ -371,7 +373,9 @@ export class Loop {
     const now = this.#clock.now()
     if (now >= this.#dueAt) this.#noteLateness(now)
     this.#dueAt = Number.POSITIVE_INFINITY
-    const due = [...this.#deadlines].filter(([, deadline]) => deadline <= now).sort(([, a], [, b]) => a - b)
+    const due: [name: string, deadline: Micros][] = []
+    for (const timer of this.#deadlines) if (timer[1] <= now) due.push(timer)
+    due.sort(([, a], [, b]) => a - b)
     for (const [name, deadline] of due) {
       // An earlier timer of this batch may have stopped or replaced it.
       if (this.#deadlines.get(name) !== deadline) continue

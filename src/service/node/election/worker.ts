@@ -56,7 +56,7 @@ const OBSERVED_INTERVAL: Micros = 1_000_000
 const FEW_NODES = 16
 
 /** The age of a snapshot before a new one is taken. The end of the leader's lease is published after every turn. */
-const SNAPSHOT_INTERVAL: Micros = 100_000
+const SNAPSHOT_INTERVAL: Micros = 200_000
 /** How often the values that change with every renewal are published; a whole snapshot where they are not known apart. */
 const PULSE_INTERVAL: Micros = 20_000
 /** Short leases need younger values: peers count as reachable for little longer than a lease. */
