@@ -91,8 +91,8 @@ export function createCandidacy(
   function handleAlive(state: LocalLeaderState, now: Micros, defers: boolean): LocalLeaderStep {
     if (!isEligible(state)) {
       // The node may become a voter.
-      const again = canLead ? [setTimer(TIMER.alive, listenUntil(state, now))] : NOTHING
-      return { state: withEligibility(state, { candidate: false }), effects: again }
+      const effects = canLead ? [setTimer(TIMER.alive, listenUntil(state, now))] : NOTHING
+      return { state: withEligibility(state, { candidate: false }), effects }
     }
     if (state.candidacy !== null) return unchanged(state)
     const timing = timingIn(state)
@@ -176,10 +176,8 @@ export function createCandidacy(
     const timing = timingIn(state)
     if (!renew && !couldWin(state, now)) {
       const pause = pauseOf(timing)
-      const waiting = withEligibility(state, {
-        candidate: !isWithoutMajority(state, now),
-        deferringSince: null,
-      })
+      const candidate = !isWithoutMajority(state, now)
+      const waiting = withEligibility(state, { candidate, deferringSince: null })
       return {
         state: waiting,
         effects: [
@@ -308,8 +306,8 @@ export function createCandidacy(
   function countRefusal(state: LocalLeaderState, request: Request, now: Micros): LocalLeaderStep {
     const { candidacy, pace } = state
     if (pace === null || candidacy === null || !isSame(candidacy.request, request)) return unchanged(state)
-    const endsAt = Math.max(now, candidacy.at + timingIn(state).collection)
-    return { state, effects: [setTimer(TIMER.release, endsAt)] }
+    const end = Math.max(now, candidacy.at + timingIn(state).collection)
+    return { state, effects: [setTimer(TIMER.release, end)] }
   }
 
   function isElected(state: LocalLeaderState, now: Micros): boolean {

@@ -108,8 +108,8 @@ export function createMeasuring({ self, placeOf, settings }: Context) {
     for (const effect of effects) {
       if (effect.type !== 'setTimer' && effect.type !== 'stopTimer') continue
       if (!isMeasured(effect.name)) continue
-      const isTelling = effect.type === 'setTimer' && typeof effect.at === 'number' && effect.at > now
-      due = withTimer(due, effect.name, isTelling ? (effect.at as Micros) : null)
+      const at = effect.type === 'setTimer' && typeof effect.at === 'number' ? effect.at : now
+      due = withTimer(due, effect.name, at > now ? at : null)
     }
     return due === pace.measured.due ? state : withMeasured(state, pace, { due })
   }

@@ -43,7 +43,7 @@ export function createPacing(context: Context) {
   const { adaptive } = settings
   const lossPerDay = adaptive === null ? 1 : adaptive.lossPerDay
   const measuring = createMeasuring(context)
-  const { votersIn, grantsIn, isEarlyTerm } = createVoterReports(context)
+  const { votersIn, grantsIn, losesNothing } = createVoterReports(context)
   const { isMeasuring, measureRound, slownessOf } = measuring
 
   /** A message is fast by the level in force. The layer below knows only how long it took at most. */
@@ -255,7 +255,7 @@ export function createPacing(context: Context) {
   }
 
   /**
-   * When a round ends that no majority supports. Where hardly any message gets lost, a renewal waits for answers until the
+   * When a round ends that no majority supports. Where no message gets lost, a renewal waits for answers until the
    * next one would be due: so a late answer still counts, and an idle leader needs one timer for both. Afterwards there is
    * time for one more round.
    */
@@ -265,14 +265,7 @@ export function createPacing(context: Context) {
     const soonest = now + collection
     if (!isMeasuring || !renew || term === null || pace === null) return soonest
     const latest = Math.min(now + renewalPeriod, term.until - collection)
-    return latest > soonest && losesLittle(state, pace, now) ? latest : soonest
-  }
-
-  /** Lost messages alone would allow the shortest leases. In a new term nothing is known of them. */
-  function losesLittle(state: LocalLeaderState, pace: Pace, now: Micros): boolean {
-    if (adaptive === null || isEarlyTerm(state, now)) return false
-    const voters = votersIn(state, pace, now)
-    return lossNeed(state.vote.config, self, voters, pace.bounds, adaptive).cause === 'quiet'
+    return latest > soonest && losesNothing(state, pace, now) ? latest : soonest
   }
 
   /** A candidacy has failed. `isAnswered`: a majority answered in time, so that more time would not help. */

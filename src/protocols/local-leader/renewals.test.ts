@@ -1,9 +1,10 @@
-/** What the renewals of a leader with adaptive timing leave of its lease, and what its followers learn from them. */
+/** What the renewals of a leader with adaptive timing leave of its lease, when they are tried again, and what followers learn. */
 import { describe, expect, it } from 'vitest'
 import { ids, simulate } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
 import { type NodeId, type PlainObject, present } from '../../core/index.ts'
 import type { Report } from '../../workbench/sim/index.ts'
+import type { TraceRecord } from '../../workbench/trace/index.ts'
 import { adaptiveTimingOf } from './adaptive.ts'
 import { marginOf } from './constants.ts'
 import { localLeaderHosting } from './hosting.ts'
@@ -116,4 +117,64 @@ describe('the renewals of the shortest leases', () => {
       expect(memberless.filter(({ atMs }) => atMs > 20_000)).toEqual([])
     },
   )
+})
+
+describe('a renewal that no majority has answered', () => {
+  const FROM = 10_000_000
+
+  /** The times between the requests of node 1, in milliseconds, from ten seconds on. */
+  function pausesIn(file: PlainObject): readonly number[] {
+    const sent: number[] = []
+    const record = (happened: TraceRecord): void => {
+      if (happened.type !== 'step' || happened.node !== 1 || happened.at < FROM) return
+      const asks = happened.effects.some(
+        (effect) =>
+          effect.type === 'send' &&
+          (effect.body as { readonly body?: { readonly kind: string } | null }).body?.kind === 'Election',
+      )
+      if (asks) sent.push(happened.at / 1000)
+    }
+    const world = { options: { timing: 'adaptive' }, network: { delayMs: [0.05, 0.4] } }
+    simulate(
+      { protocol: 'local-leader', nodes: ids(3), ...world, untilMs: 12_000, ...file },
+      { strict: false, record },
+    )
+    return sent.slice(1).map((at, index) => at - (sent[index] as number))
+  }
+
+  const period = shortest.renewalPeriod / 1000
+  const collection = shortest.collection / 1000
+
+  it('waits for late answers: the lease survives when all answers become slower at once', () => {
+    for (let seed = 1; seed <= sized(3, 30); seed++) {
+      const events = [{ atMs: 11_000 + seed, rules: [{ kind: 'Reply', delayMs: collection + 3 }] }]
+      expect(run({ seed, events, untilMs: 14_000 }).terms).toBe(1)
+    }
+  })
+
+  it('is tried again when the next one is due, if no answer comes', () => {
+    const events = [
+      { atMs: 11_000, rules: [{ kind: 'Reply', drop: true }] },
+      { atMs: 11_020, rules: [] },
+    ]
+    expect(Math.min(...pausesIn({ events }))).toBeGreaterThan(period - 1)
+    expect(run({ events, untilMs: 12_000 }).terms).toBe(1)
+  })
+
+  it('is tried again as soon as fast answers would have come, where requests get lost', () => {
+    const rules = [{ from: 1, kind: 'Election', loss: 0.3 }]
+    // Leases are longer then, and so are rounds.
+    const pauses = pausesIn({ network: { delayMs: [0.05, 0.4], rules }, untilMs: 40_000 })
+    const soon = pauses.filter((ms) => ms < (3 / 4) * Math.max(...pauses))
+    expect(soon.length).toBeGreaterThan(2)
+  })
+
+  it('is tried again as soon after a voter has refused it', () => {
+    const change = (node: number) => ({
+      atMs: 11_000,
+      command: { node, do: 'setLeaseBounds', leaseMinMs: 200, leaseMaxMs: 5000 },
+    })
+    const pauses = pausesIn({ events: [change(2), change(3)], untilMs: 11_100 })
+    expect(Math.min(...pauses)).toBeLessThan(collection + 2)
+  })
 })

@@ -33,6 +33,14 @@ export function createVoterReports({ self, placeOf, isGroupNode, timingIn }: Con
     })
   }
 
+  /** No voter reports lost requests. In a new term none knows of any yet. */
+  function losesNothing(state: LocalLeaderState, pace: Pace, now: Micros): boolean {
+    if (isEarlyTerm(state, now)) return false
+    return votersIn(state, pace, now).every(
+      ({ node, evidence }) => node === self || evidence === null || evidence.loss === NO_LOSS,
+    )
+  }
+
   /** What each voter grants, as far as this node knows. */
   function grantsIn(state: LocalLeaderState, pace: Pace, now: Micros): readonly VoterGrants[] {
     const patience = patienceOf(state)
@@ -46,5 +54,5 @@ export function createVoterReports({ self, placeOf, isGroupNode, timingIn }: Con
     })
   }
 
-  return { votersIn, grantsIn, isEarlyTerm }
+  return { votersIn, grantsIn, losesNothing }
 }

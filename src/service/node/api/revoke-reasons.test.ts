@@ -26,7 +26,7 @@ await node.lead(async (term) => {
   if (way === 'asserts') for (;;) { term.assertHeld(); await sleep(1) }
   if (way === 'asks') while (term.remaining() > 0) await sleep(1)
   if (way === 'awaits') await sleep(3_600_000, undefined, { signal: term.signal })
-  if (way === 'steps down') { while (term.remaining() > 0) await sleep(1); void node.stepDown() }
+  if (way === 'steps down') { while (term.remaining() > 0) await sleep(1); say('steps', term.token); void node.stepDown() }
 })
 `
 
@@ -82,7 +82,12 @@ describe('a process that was stopped for longer than its lease', () => {
       }
     }
     for (const [index, program] of programs.entries()) {
-      const reasons = program.said('revoked').map((text) => text.replace(/^\d+ /, ''))
+      // On a busy machine a new term may have begun by then, and that one is stepped down.
+      const stepped = new Set(program.said('steps'))
+      const isNewer = (text: string): boolean => text.endsWith(' stepped down') && !stepped.has(tokenOf(text))
+      const reasons = program
+        .said('revoked')
+        .flatMap((text) => (stepped.size > 0 && isNewer(text) ? [] : [text.replace(/^\d+ /, '')]))
       expect({ case: cases[index], reasons: [...new Set(reasons)] }).toEqual({
         case: cases[index],
         reasons: ['expired'],
