@@ -318,7 +318,7 @@ export function createCandidacy(
     return (isMajority && settings.rule === 'quorum') || isSupportedByAll(state, supporters, now)
   }
 
-  /** Every fast answer has arrived. */
+  /** A round ends that was not won before. */
   function handleRoundEnd(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     if (state.candidacy === null) return unchanged(state)
     if (state.candidacy.isProbe) {

@@ -162,9 +162,10 @@ export function leaseOf(lock: Micros, rho: number): Micros {
   return Math.floor(lock * (1 - 2 * rho))
 }
 
-/** More rounds would save little, and make reachability older. The shortest leases that tune themselves have short rounds. */
+/** More rounds would save little, and make reachability older. */
 const MOST_QUIET_ROUNDS = 4
-const MOST_QUIET_SHORT_ROUNDS = 8
+/** Leases that tune themselves may be short, and so are their rounds: there it is this time, or at most twice as many rounds. */
+const QUIET_FOR: Micros = 200_000
 
 type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'delay' | 'fast' | 'lateness'> & {
   /** How long timestamps stay usable. */
@@ -189,7 +190,8 @@ function suppressionOf(
     ? Math.min(Math.floor((5 / 2) * renewalPeriod), expires - 2 * delay - lateness)
     : Math.min(renewalPeriod + Math.max(fast, lateness), expires - 2 * fast - lateness)
   // Rounds do not arrive on time to the microsecond: half a round is spare.
-  const most = isAdaptive ? MOST_QUIET_SHORT_ROUNDS : MOST_QUIET_ROUNDS
+  const ofTime = isAdaptive ? Math.min(2 * MOST_QUIET_ROUNDS, Math.floor(QUIET_FOR / renewalPeriod)) : 0
+  const most = Math.max(MOST_QUIET_ROUNDS, ofTime)
   const rounds = Math.min(most, Math.floor(((3 / 4) * usable) / renewalPeriod - 1 / 2))
   const isOften = 2 * renewalPeriod + lateness + fast <= expires
   if (rounds < 1 || patience <= renewalPeriod || !isOften) return null

@@ -27,7 +27,7 @@ export function unchanged(state: LocalLeaderState): LocalLeaderStep {
 export const TIMER = {
   /** Check whether to become a candidate, and whether the lease must be renewed. */
   alive: 'alive',
-  /** Every fast answer to a request has arrived. */
+  /** The round ends: every fast answer has arrived, or it is time for the next try. */
   release: 'release',
   /** The lease is over. */
   expire: 'expire',

@@ -80,8 +80,15 @@ describe('the constants of a level', () => {
     const scaled = timingForLock(given('lan'), fixed.lockTime)
     for (const name of ['fast', 'lateness', 'tryTime', 'lease', 'expires', 'heartbeat'] as const)
       expect(Math.abs(scaled[name] - fixed[name])).toBeLessThanOrEqual(2)
-    // Their rounds may be short, so heartbeats are suppressed for more of them.
-    expect(scaled.suppression?.rounds).toBe(2 * (fixed.suppression?.rounds ?? 0))
+    expect(scaled.suppression?.rounds).toBe(fixed.suppression?.rounds)
+  })
+
+  it('suppress heartbeats for more rounds where these are short, but hardly for longer', () => {
+    const quiet = LOCKS.map((lock) => timingForLock(given('lan'), lock)).flatMap(
+      ({ suppression, renewalPeriod }) => (suppression === null ? [] : [[suppression.rounds, renewalPeriod]]),
+    ) as (readonly [rounds: number, period: number])[]
+    expect(Math.max(...quiet.map(([rounds]) => rounds))).toBe(8)
+    for (const [rounds, period] of quiet) if (rounds > 4) expect(rounds * period).toBeLessThanOrEqual(200_000)
   })
 
   it.each(Object.keys(PROFILES))(
