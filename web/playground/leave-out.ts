@@ -60,7 +60,11 @@ function keepFields(code: string): string {
 const CLASSIC = /\/zod\/v4\/classic\/schemas\.js$/
 const FORMAT = /^ {4}\w+\(params\) \{\n\s*return this\.check\(core\._\w+\(Zod\w+, params\)\);\n {4}\},?\n/gm
 const METHOD =
-  /^ {4}(?:async )?(?:and|catch|nonoptional|keyof|passthrough|loose|with|brand|register|overwrite|exactOptional|isNullable|isOptional|apply|toJSONSchema|trim|toLowerCase|toUpperCase|safeExtend|merge|omit|partial|exactPartial|required|includes|startsWith|endsWith|lowercase|uppercase|normalize|slugify|validate(?:Async)?|(?:safe)?(?:Parse|parse|Encode|encode|Decode|decode)Async|(?:safe)?(?:Encode|encode|Decode|decode))(?:: (?:async )?function \w+)?\([^)]*\) \{\n[^\n]*\n {4}\},?\n/gm
+  /^ {4}(?:async )?(?:and|catch|nonoptional|keyof|passthrough|loose|with|brand|register|overwrite|exactOptional|isNullable|isOptional|apply|toJSONSchema|trim|toLowerCase|toUpperCase|safeExtend|merge|omit|partial|nullish|pipe|finite|safe|multipleOf|nonempty|catchall|strip|rest|gte?|lte?|length|nonpositive|nonnegative|positive|negative|properties|unwrap|step|exactPartial|required|includes|startsWith|endsWith|lowercase|uppercase|normalize|slugify|validate(?:Async)?|(?:safe)?(?:Parse|parse|Encode|encode|Decode|decode)Async|(?:safe)?(?:Encode|encode|Decode|decode))(?:: (?:async )?function \w+)?\([^)]*\) \{\n[^\n]*\n {4}\},?\n/gm
+
+/** How a schema was misused, which types rule out. */
+const LIBRARY = /\/zod\/v4\/core\/.*\.js$/
+const MISUSE = /(\bnew Error\()(?:"[^"\n]*"|`[^`\n]*`)\)/g
 
 /** Schemas that compile themselves: the content security policy of the page forbids that, so they never do. */
 const COMPILED = 'core.$ZodObjectJIT'
@@ -81,6 +85,7 @@ export function leaveOut(): Plugin {
         const short = code.replaceAll(FORMAT, '').replaceAll(METHOD, '')
         return { code: short.replaceAll(COMPILED, 'core.$ZodObject'), map: null }
       }
+      if (LIBRARY.test(id)) return { code: code.replaceAll(MISUSE, '$1)'), map: null }
       if (HOSTING.test(id)) return { code: keepFields(code), map: null }
       if (!DESCRIBED.test(id)) return null
       const short = code.replaceAll(DESCRIPTION, '').replaceAll(MEANING, "$1''")
