@@ -304,8 +304,9 @@ export function createCandidacy(
 
   /** A voter refuses a renewal: the next try does not wait for late answers. */
   function countRefusal(state: LocalLeaderState, request: Request, now: Micros): LocalLeaderStep {
-    const { candidacy, pace } = state
-    if (pace === null || candidacy === null || !isSame(candidacy.request, request)) return unchanged(state)
+    const { candidacy } = state
+    if (!pacing.isMeasuring || candidacy === null || !isSame(candidacy.request, request))
+      return unchanged(state)
     const end = Math.max(now, candidacy.at + timingIn(state).collection)
     return { state, effects: [setTimer(TIMER.release, end)] }
   }

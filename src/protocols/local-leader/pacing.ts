@@ -255,16 +255,15 @@ export function createPacing(context: Context) {
   }
 
   /**
-   * When a round ends that no majority supports. Where no message gets lost, a renewal waits for answers until the
-   * next one would be due: so a late answer still counts, and an idle leader needs one timer for both. Afterwards there is
-   * time for one more round.
+   * When a round ends that no majority supports. Where no message gets lost, the first round of a renewal takes all the time
+   * that the other tries do not need: a late answer still counts.
    */
   function roundEndsAt(state: LocalLeaderState, renew: boolean, now: Micros): Micros {
-    const { collection, renewalPeriod } = timingIn(state)
+    const { collection, tries, tryTime } = timingIn(state)
     const { term, pace } = state
     const soonest = now + collection
     if (!isMeasuring || !renew || term === null || pace === null) return soonest
-    const latest = Math.min(now + renewalPeriod, term.until - collection)
+    const latest = term.until - (tries - 1) * tryTime
     return latest > soonest && losesNothing(state, pace, now) ? latest : soonest
   }
 

@@ -152,13 +152,37 @@ describe('a renewal that no majority has answered', () => {
     }
   })
 
-  it('is tried again when the next one is due, if no answer comes', () => {
+  it('is tried again later than fast answers would come, but before the next one is due', () => {
     const events = [
       { atMs: 11_000, rules: [{ kind: 'Reply', drop: true }] },
       { atMs: 11_020, rules: [] },
     ]
-    expect(Math.min(...pausesIn({ events }))).toBeGreaterThan(period - 1)
+    const pauses = pausesIn({ events })
+    expect(Math.min(...pauses)).toBeGreaterThan(collection + 2)
+    expect(Math.min(...pauses)).toBeLessThan(period)
     expect(run({ events, untilMs: 12_000 }).terms).toBe(1)
+  })
+
+  it.each([
+    [0, 12],
+    [3, 10],
+    [6, 8],
+    [6, 10],
+  ])('leaves time for another try: timers up to %d ms late, answers after %d ms', (lateMs, afterMs) => {
+    const answers = { kind: 'Reply', delayMs: afterMs }
+    for (let seed = 1; seed <= sized(5, 40); seed++) {
+      const atMs = 11_000 + seed
+      const { terms } = run({
+        seed,
+        clocks: { lateMs: [lateMs, lateMs] },
+        events: [
+          { atMs, rules: [{ kind: 'Election', drop: true }] },
+          { atMs: atMs + collection, rules: [answers] },
+        ],
+        untilMs: 12_000,
+      })
+      expect(terms).toBe(1)
+    }
   })
 
   it('is tried again as soon as fast answers would have come, where requests get lost', () => {

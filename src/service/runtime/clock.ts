@@ -67,7 +67,7 @@ export function hostClock(
 }
 
 /** The longest interval between two readings of the second clock, regardless of the wall clock. */
-export const MAX_CHECK_INTERVAL: Micros = 50_000
+export const MAX_CHECK_INTERVAL: Micros = 20_000
 
 /**
  * The same clock with a cheaper check for sleeps. Reading the second clock costs a system call at each of some hundred

@@ -83,5 +83,5 @@ export class StallWatch {
 
 /** How often the application's thread records progress: often enough that one or two late timers are no stall. */
 export function progressEveryMs(maxStallMs: number): number {
-  return Math.max(1, Math.min(250, Math.floor(maxStallMs / 8)))
+  return Math.max(1, Math.min(100, Math.floor(maxStallMs / 8)))
 }
