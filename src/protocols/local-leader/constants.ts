@@ -164,7 +164,7 @@ export function leaseOf(lock: Micros, rho: number): Micros {
 
 /** More rounds would save little, and make reachability older. */
 const MOST_QUIET_ROUNDS = 4
-/** Leases that tune themselves may be short, and so are their rounds: there it is this time, or at most twice as many rounds. */
+/** With leases that tune themselves, rounds may be short: up to twice as many then, if they take no longer than this. */
 const QUIET_FOR: Micros = 200_000
 
 type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'delay' | 'fast' | 'lateness'> & {

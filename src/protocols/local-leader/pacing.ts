@@ -255,7 +255,7 @@ export function createPacing(context: Context) {
   }
 
   /**
-   * When a round ends that no majority supports. Where no message gets lost, the first round of a renewal takes all the time
+   * When a round ends that no majority supports. Where no request gets lost, the first round of a renewal takes all the time
    * that the other tries do not need: a late answer still counts.
    */
   function roundEndsAt(state: LocalLeaderState, renew: boolean, now: Micros): Micros {

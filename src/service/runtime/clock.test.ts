@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkSeldom, hostClock, MAX_CHECK_INTERVAL, MIN_SUSPENSION, openHostClock } from './clock.ts'
 
@@ -85,6 +88,24 @@ describe('the second clock', () => {
   it('is missing on some hosts: then no sleep is ever reported', () => {
     const clock = openHostClock('/no/such/file')
     expect(clock.suspendedFor()).toBe(0)
+  })
+
+  it.each([
+    ['100.00 5.00', '103.50 5.00', 3_500_000],
+    ['9.99 5', '100.25 5', 90_260_000],
+    ['7 5', '8 5', 1_000_000],
+    ['86400.5', '86401.75', 1_250_000],
+  ])('is the first number of its file: from %j to %j', (before, after, slept) => {
+    const file = join(mkdtempSync(join(tmpdir(), 'conclave-clock-')), 'uptime')
+    writeFileSync(file, before)
+    const clock = openHostClock(file)
+    writeFileSync(file, after)
+    const began = clock.now()
+    let by = 0
+    while (by === 0 && clock.now() - began < 1_000_000) by = clock.suspendedFor()
+    expect(Math.abs(by - slept)).toBeLessThan(500_000)
+    clock.close()
+    rmSync(dirname(file), { recursive: true })
   })
 
   it('of this host runs at the rate of the first', () => {

@@ -109,6 +109,11 @@ export function openHostClock(file = '/proc/uptime'): HostClock {
   return checkSeldom(hostClock(bootTime, monotonicNow, () => closeSync(descriptor)))
 }
 
+/** The characters of a number, as bytes. */
+const POINT = 46
+const ZERO = 48
+const NINE = 57
+
 /** Seconds with decimals, up to a space, in microseconds. It is read too often to make texts of it. */
 function firstNumberIn(text: Uint8Array): Micros {
   let digits = 0
@@ -124,5 +129,3 @@ function firstNumberIn(text: Uint8Array): Micros {
   }
   return Math.round(digits * unit)
 }
-
-const [POINT, ZERO, NINE] = Buffer.from('.09') as unknown as [number, number, number]
